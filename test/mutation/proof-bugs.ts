@@ -93,7 +93,7 @@ export const proofBugs: PlantedBug[] = [
     id: 'two-lists-without-a-search',
     promise: 'Complete',
     wrong: 'a row in two lists is not looked for while the counts are equal',
-    in: 'isConflictDue',
+    in: 'isScanDue',
     find: 'conflicts > 0',
     put: 'conflicts < 0',
     caughtBy: 'a row in two lists is looked for where late rows make their counts equal (%s, %s)',

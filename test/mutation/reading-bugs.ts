@@ -105,9 +105,9 @@ export const readingBugs: PlantedBug[] = [
     id: 'total-below-its-page',
     promise: 'True',
     wrong: 'a total is believed that counts fewer rows than its own page shows',
-    in: 'isBeyondTotal',
-    find: `const counted = total ?? known;`,
-    put: `const counted = total === null ? known : null;`,
+    in: 'isOlderTotal',
+    find: `const counted = total ?? state.serviceTotal;`,
+    put: `const counted = total === null ? state.serviceTotal : null;`,
     caughtBy:
       'a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts',
   },
@@ -120,6 +120,28 @@ export const readingBugs: PlantedBug[] = [
     put: `if (session.state.checkpoint.isTotalOlder && rowsMax < 0) return 0;`,
     caughtBy:
       'a total below the place of a row shows no surplus: no row is marked as gone by it, in a list whose coarse times hide that it has no order',
+  },
+  {
+    id: 'surplus-of-a-low-total-in-scans',
+    promise: 'Unlisted after two readings',
+    wrong:
+      'scans with short pages mark rows as gone by a total that does not count all rows of the list',
+    in: 'rowsMax',
+    find: `return state.checkpoint.isTotalOlder ? 0 : surplus;`,
+    put: `return surplus;`,
+    caughtBy:
+      'a total below the place of a row shows no surplus to scans with short pages: they mark no listed row as gone',
+  },
+  {
+    id: 'standing-low-total-unscanned',
+    promise: 'Complete',
+    wrong:
+      'a total that seems too low, as pages are smaller than they say, takes the proof away for ever',
+    in: 'isScanDue',
+    find: `isTotalOlder && isEqual`,
+    put: `isTotalOlder && !isEqual`,
+    caughtBy:
+      'pages that are smaller than they say reach beyond the total only in seeming: a scan shows their size, and the list is proven',
   },
   {
     id: 'smaller-page-size-ignored',

@@ -115,6 +115,43 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
+    'a total below the place of a row shows no surplus to scans with short pages: they mark no listed row as gone',
+    history(
+      [
+        list({
+          ...{ order: 'oldest-first', rows: 38, size: 4 },
+          lies: {
+            ...{ total: { kind: 'capped', rows: 3 }, shortShare: 0.2 },
+            replica: { ms: 5000, share: 0.5 },
+          },
+        }),
+        list({ rows: 39, size: 8 }),
+      ],
+      [
+        round([], [...Array(5).fill(nothing), arrive(8)]),
+        round([]),
+        round([share, late], [...Array(4).fill(nothing), remove, ...Array(4).fill(nothing), move], {
+          effort: 'command',
+        }),
+        round([remove]),
+        round([bringBack, arrive(1)], [nothing, nothing, remove], { effort: 'backfill' }),
+      ],
+      { isTogether: true, requestMs: 300, luck: 170324404 },
+    ),
+  ],
+  [
+    'pages that are smaller than they say reach beyond the total only in seeming: a scan shows their size, and the list is proven',
+    history(
+      [
+        list({
+          ...{ order: 'oldest-first', rows: 25, size: 6, claimsMore: true },
+          lies: { total: { kind: 'capped', rows: 6 } },
+        }),
+      ],
+      [round([], [arrive(6)])],
+    ),
+  ],
+  [
     'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
     history(
       [

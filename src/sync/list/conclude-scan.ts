@@ -64,8 +64,8 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const backed = { ...explained(state), isBacked: true };
   const { differingDays, fallen, fallenBefore } = state.checkpoint;
   const differs = differingDays.length > 0;
-  const isFruitless =
-    differs || ((state.conflicts > 0 || mayHide(state)) && state.checkpoint.walks > 0);
+  const isLeft = state.conflicts > 0 || state.checkpoint.isTotalOlder || mayHide(state);
+  const isFruitless = differs || (isLeft && state.checkpoint.walks > 0);
   const missing = missingRows(backed);
   // Only rows that could not be stored are missing; the service counts them.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
@@ -224,7 +224,8 @@ function rowsMax(state: ListState, walk: WalkProgress): number {
   const { hasShortPages, unstorable } = walk;
   const surplus = surplusOf(state);
   if (surplus === 0) return 0;
-  return hasShortPages || unstorable > 0 ? surplus : Number.POSITIVE_INFINITY;
+  if (!hasShortPages && unstorable === 0) return Number.POSITIVE_INFINITY;
+  return state.checkpoint.isTotalOlder ? 0 : surplus;
 }
 
 /**

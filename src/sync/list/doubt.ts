@@ -72,23 +72,33 @@ export function isDoubtful(state: ListState): boolean {
   return isMismatch || fallen > 0 || differingDays.length > 0 || isScanUnclean || unseen.length > 0;
 }
 
-/** Returns the state with the time from which it has rows that another list shows as well. Call it once per pass. */
-export function afterConflict(state: ListState, now: number): ListState {
-  const { conflictSince } = state.checkpoint;
-  const since = state.conflicts === 0 ? null : (conflictSince ?? now);
-  return since === conflictSince ? state : withCheckpoint(state, { conflictSince: since });
+/**
+ * Returns the state with the times from which it has rows that another list shows as well, and a total that seems to
+ * count too few rows. Call it once per pass.
+ */
+export function afterStanding(state: ListState, now: number): ListState {
+  const { conflictSince, totalOlderSince, isTotalOlder } = state.checkpoint;
+  const since = {
+    conflictSince: state.conflicts === 0 ? null : (conflictSince ?? now),
+    totalOlderSince: isTotalOlder ? (totalOlderSince ?? now) : null,
+  };
+  const isSame = since.conflictSince === conflictSince && since.totalOlderSince === totalOlderSince;
+  return isSame ? state : withCheckpoint(state, since);
 }
 
 /**
- * Returns true if rows have been in two lists for so long, at the beginning of the pass and now, that only a full scan
- * shows which list has them. Passes of the other list take time to find that it no longer shows a row.
+ * Returns true if a doubt that ordinary passes resolve as a rule has stood for so long, at the beginning of the pass
+ * and now, that only a full scan resolves it: which list has a row that two show, or if pages are smaller than they
+ * say, so that their rows only seem to lie beyond the total.
  */
-export function isConflictDue(state: ListState, effort: Effort, now: number): boolean {
-  const { conflictSince } = state.checkpoint;
+export function isScanDue(state: ListState, effort: Effort, now: number): boolean {
+  const { conflictSince, totalOlderSince, isTotalOlder } = state.checkpoint;
+  const isLong = (since: number | null) =>
+    since !== null && now - since >= lagFactor * effort.standMs;
+  const isEqual = missingRows(state) === 0 && state.acceptedDifference === 0;
   return (
-    state.conflicts > 0 &&
-    conflictSince !== null &&
-    now - conflictSince >= lagFactor * effort.standMs
+    (state.conflicts > 0 && isLong(conflictSince)) ||
+    (isTotalOlder && isEqual && isLong(totalOlderSince))
   );
 }
 

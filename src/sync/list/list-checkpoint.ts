@@ -96,6 +96,8 @@ const checkpointSchema = z.object({
   fallenBefore: int.nullable(),
   /** The total does not count all rows: a page reached beyond it, or answers without one have brought rows since. */
   isTotalOlder: z.boolean(),
+  /** Time (Unix ms) from which passes have left such a total; null: the last one did not. */
+  totalOlderSince: z.number().nullable().default(null),
   /** Days (since 1970) whose rows differ from those that the list showed. */
   differingDays: z.array(int),
   /** The last full scan proves nothing: it was not clean, or it began without a total. */
@@ -145,6 +147,7 @@ export function newCheckpoint(requestedPageSize: number): Checkpoint {
     fallen: 0,
     fallenBefore: null,
     isTotalOlder: false,
+    totalOlderSince: null,
     differingDays: [],
     isScanUnclean: false,
     unmatched: 0,

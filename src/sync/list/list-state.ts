@@ -205,10 +205,16 @@ export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolea
   return isLatest && total !== null && (listed > 0 || total > 0 || page === 1);
 }
 
-/** Returns true for a page whose rows reach beyond its total, or without one beyond the known total. */
-function isBeyondTotal({ page, size, total, listed }: PageFacts, known: number | null): boolean {
-  const counted = total ?? known;
-  return counted !== null && listed > 0 && (page - 1) * size + listed > counted;
+/**
+ * Returns true if the known total does not count all rows: those of the page reach beyond its total, or without one
+ * beyond the known total, or earlier ones did and no page with rows has told a total since.
+ */
+function isOlderTotal(state: ListState, facts: PageFacts, isTelling: boolean): boolean {
+  const { page, size, total, listed } = facts;
+  const counted = total ?? state.serviceTotal;
+  const isBeyond = counted !== null && listed > 0 && (page - 1) * size + listed > counted;
+  const isToldAgain = isTelling && (listed > 0 || page === 1);
+  return isBeyond || (state.checkpoint.isTotalOlder && !isToldAgain);
 }
 
 /** Returns the state after a page. `isLatest`: no later answer was processed before. */
@@ -222,18 +228,10 @@ export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean)
   // A fall could not show before the first total: equal counts do not show which rows were removed since the scan.
   const isScanUnclean =
     checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
-  const isTotalOlder =
-    (checkpoint.isTotalOlder && !isTelling) || isBeyondTotal(facts, serviceTotal);
-  const isNews =
-    fall > 0 ||
-    unseen !== checkpoint.unseen ||
-    isTotalOlder !== checkpoint.isTotalOlder ||
-    isScanUnclean !== checkpoint.isScanUnclean;
+  const isTotalOlder = isOlderTotal(state, facts, isTelling);
   return {
     ...state,
-    checkpoint: isNews
-      ? { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean }
-      : checkpoint,
+    checkpoint: { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean },
     totalObservation: isTelling ? facts.observation : state.totalObservation,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,

@@ -2,18 +2,18 @@ import type { ReadDays } from '../../kernel/vocabulary.ts';
 import { concludeScan } from './conclude-scan.ts';
 import {
   afterAcceptance,
-  afterConflict,
   afterMismatch,
   afterSearch,
   afterSpending,
+  afterStanding,
   type Effort,
   isActionDue,
   isAffordable,
-  isConflictDue,
   isDoubtful,
   isLongStanding,
   isPastLooking,
   isScanAffordable,
+  isScanDue,
   mayHide,
 } from './doubt.ts';
 import { searchVanished } from './find-vanished.ts';
@@ -74,7 +74,7 @@ export async function readList<P extends PageFacts>(
 ): Promise<ListVerdict> {
   const session = createListSession(port, state);
   const pass: Pass<P> = { session, effort, scans, days: null, inserted: 0, polledTotal: null };
-  session.apply(afterConflict(state, port.now()));
+  session.apply(afterStanding(state, port.now()));
   const isFirst = isFirstScan(state);
   if (isFirst || state.checkpoint.walk !== null) {
     if (isHeadWorthReading(state)) await poll(pass);
@@ -116,10 +116,10 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   return isUnresolved(pass) && (await scanAgain(pass));
 }
 
-/** Returns true if something about the list is not explained, or rows have been in two lists for long. */
+/** Returns true if something about the list is not explained, and for long where passes explain it as a rule. */
 function isUnresolved<P extends PageFacts>({ session, effort, scans }: Pass<P>): boolean {
   const { state, port } = session;
-  return isDoubtful(state) || (!scans.wasClean() && isConflictDue(state, effort, port.now()));
+  return isDoubtful(state) || (!scans.wasClean() && isScanDue(state, effort, port.now()));
 }
 
 /** Runs `work` for a doubt and records its requests, unless they have brought rows. */
