@@ -2,6 +2,7 @@ import {
   type Books,
   type CorrectionRow,
   type DayEndRow,
+  type DoubtRow,
   openingAccount,
 } from '../ledger/reports/books.ts';
 import { groupRows } from './group-rows.ts';
@@ -50,6 +51,11 @@ function headLines({ period: { from, to }, unposted }: Books): string[] {
   ];
 }
 
+function doubtLine({ symbol, reported, booked }: DoubtRow): string {
+  const rows = 'transactions that were open or unreadable or not listed at each reading';
+  return `${symbol} has no opening yet: ${rows} may be why ${reported} is reported and ${booked} is booked`;
+}
+
 /**
  * Writes the balances at the start of the period: openings from before the history, and the accounts carried forward.
  */
@@ -59,6 +65,7 @@ async function* writeOpenings(
   day: string,
   openings: ReadonlyMap<string, string>,
 ): AsyncGenerator<string> {
+  for (const doubt of await books.doubts()) yield format.remark(doubtLine(doubt));
   for (const [symbol, amount] of openings) {
     const custody = { symbol, account: books.custodyOn(day), amount };
     const other = { symbol, account: openingAccount, amount: negated(amount) };

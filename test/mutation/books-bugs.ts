@@ -107,10 +107,40 @@ export const booksBugs: PlantedBug[] = [
     wrong:
       'money that is missing is booked as an opening below zero, so that the balance is asserted',
     in: 'dayEndRows',
-    find: 'order by s.day), 0) end',
-    put: "order by s.day), '-Infinity') end",
+    find: 'end, 0) as amount',
+    put: "end, '-Infinity') as amount",
     caughtBy:
       'a balance below what the transactions add up to is a remark, and no opening hides it',
+  },
+  {
+    id: 'opening-of-open-money',
+    promise: 'Books',
+    wrong: 'money of a transaction that is still open is booked as an opening',
+    in: 'sureDays',
+    find: 'where d.symbol = e.symbol and d.since <= e.day',
+    put: 'where false',
+    caughtBy:
+      '%s may be why a balance is higher than its transactions, so that no opening is booked for it',
+  },
+  {
+    id: 'opening-while-open',
+    promise: 'Books',
+    wrong: 'an opening is computed from a balance that was read while an earlier row was open',
+    in: 'changedRows',
+    find: "c.field in ('state', 'amount', 'symbol')",
+    put: 'false',
+    caughtBy:
+      'an opening is computed from the first balance that was read while no earlier row was open',
+  },
+  {
+    id: 'closed-opening-forgotten',
+    promise: 'Closed months',
+    wrong: 'the opening of a closed month is taken back as soon as it is in doubt',
+    in: 'dayEndRows',
+    find: 'then c.amount else',
+    put: 'then 0 else',
+    caughtBy:
+      'the opening of a closed month stays while rows that came into doubt since leave it unknown',
   },
   {
     id: 'parquet-cuts-digits',

@@ -63,12 +63,13 @@ function closingWords(month: string, closing: Closing): string {
     const reasons = closing.reasons.map((reason) => `  ${printableText(reason)}\n`);
     return `${month} cannot be closed:\n${reasons.join('')}`;
   }
-  const { outcome, closedAt, transactions, digest, differingBalances } = closing;
+  const { outcome, closedAt, transactions, digest, differingBalances, coinsWithoutOpening } =
+    closing;
   const head =
     outcome === 'closed'
       ? `${month} is closed`
       : `${month} was closed at ${closedAt}; nothing has changed`;
-  return `${head}\n  ${counted(transactions, 'transaction', 'transactions')}, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}`;
+  return `${head}\n  ${counted(transactions, 'transaction', 'transactions')}, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}${withoutOpeningWords(coinsWithoutOpening)}`;
 }
 
 /** Counts the balances that the month's transactions, which are proven complete, leave unexplained. */
@@ -77,6 +78,16 @@ function differingWords(count: number): string {
   const differ = counted(count, 'reported balance differs', 'reported balances differ');
   const are = count === 1 ? 'is' : 'are';
   return `  ${differ} from the transactions and ${are} not asserted; see the view ledger.reconciliation\n`;
+}
+
+/** Names the coins whose difference between balance and transactions is not in the books as an opening. */
+function withoutOpeningWords(symbols: string[]): string {
+  return symbols
+    .map(
+      (symbol) =>
+        `  its balance of ${printableText(symbol)} differs from the transactions, and those that were open, unreadable or not listed at each reading may be why: it has no opening yet\n`,
+    )
+    .join('');
 }
 
 function monthsWords(months: ClosedMonth[]): string {
@@ -90,13 +101,15 @@ function withoutAmountWords(late: ClosedMonth['late']): string {
 }
 
 function monthWords(month: ClosedMonth): string {
-  const { lateEntries, late, isIntact, differingBalances, negativeOpenings } = month;
+  const { lateEntries, late, isIntact, differingBalances, coinsWithoutOpening, negativeOpenings } =
+    month;
   return [
     `${month.month}  closed ${month.closedAt}  ${counted(month.transactions, 'transaction', 'transactions')}  ${month.digest}\n`,
     ...(isIntact
       ? []
       : ['  THE KEPT BOOKS ARE NOT THOSE THAT WERE CLOSED: their digest differs\n']),
     differingWords(differingBalances),
+    withoutOpeningWords(coinsWithoutOpening),
     ...negativeOpenings.map(
       (symbol) =>
         `  its opening of ${printableText(symbol)} is below zero: an earlier version booked a difference as one\n`,

@@ -1,3 +1,5 @@
+import { sureDays } from './doubts-sql.ts';
+
 /** UTC days as `2026-03-31`, both included; null leaves the end open. */
 export type Period = { from: string | null; to: string | null };
 
@@ -32,9 +34,11 @@ export const coinsSelect = `
  * Compares the balance that the wallet reported at the end of each UTC day with the sum of the transactions up to then.
  * The sums are made from the transactions and not from the postings, so that a mistake in the postings contradicts
  * them. A balance is known from the first reading of the coin on. Where the two never agree, the wallet held coins
- * before the history began: `opening` is the difference at the first reading. A difference below zero is not an
- * opening, because a wallet cannot hold less than nothing. It means that money is missing, which an opening would hide.
- * Where the two agreed once, by the comparisons as they were made, a transaction has changed since: no opening either.
+ * before the history began: `opening` is the difference on the first day that no open, unreadable or vanished row may
+ * explain. While there is no such day, the opening is that of the last closed month, if it has one; otherwise there is
+ * none, and `is_doubtful` is true. A difference below zero is not an opening, because a wallet cannot hold less than
+ * nothing. It means that money is missing, which an opening would hide. Where the two agreed once, by the comparisons
+ * as they were made, a transaction has changed since: no opening either.
  */
 const dayEndRows = `
   with history_read as (
@@ -84,15 +88,36 @@ const dayEndRows = `
             union all select r.symbol, r.day, 0, r.amount, false from reported r
             union all select d.symbol, d.day, 0, 0, true from days d) as x
      group by x.symbol, x.day
-    window so_far as (partition by x.symbol order by x.day))
-  select s.symbol, s.day, s.booked, s.reported,
-         case when bool_or(s.booked = s.reported) over of_coin or s.symbol in (select symbol from agreed) then 0
-              else greatest(first_value(s.reported - s.booked) over (of_coin order by s.day), 0) end as opening
-    from sums s where s.is_end
-  window of_coin as (partition by s.symbol)`;
+    window so_far as (partition by x.symbol order by x.day)),
+  ends as materialized (
+    select s.symbol, s.day, s.booked, s.reported, bool_or(s.booked = s.reported) over (partition by s.symbol) as agrees_once
+      from sums s where s.is_end),
+  unexplained as materialized (
+    select e.symbol, e.day, e.reported - e.booked as difference
+      from ends e where not e.agrees_once and e.symbol not in (select symbol from agreed)),
+  ${sureDays},
+  closed as (
+    select k.cells[1] as symbol, k.cells[2]::numeric as amount from own.closed_books k
+     where k.part = 'openings' and k.month = (select max(c.month) from own.closed_months c)),
+  openings as (
+    select u.symbol, s.sure_from is null and coalesce(c.amount, 0) <= 0 as is_doubtful,
+           greatest(case when s.sure_from is null then c.amount else u.difference end, 0) as amount
+      from unexplained u
+      left join sure s on s.symbol = u.symbol
+      left join closed c on c.symbol = u.symbol
+     where u.day = coalesce(s.sure_from, (now() at time zone 'UTC')::date))
+  select e.symbol, e.day, e.booked, e.reported, coalesce(o.amount, 0) as opening,
+         coalesce(o.is_doubtful, false) as is_doubtful
+    from ends e left join openings o on o.symbol = e.symbol`;
 
 export const openingsSelect = `
   select distinct d.symbol, trim_scale(d.opening)::text from (${dayEndRows}) as d where d.opening <> 0 order by 1`;
+
+/** Coins whose opening is not known yet, with the latest balance and the sum of the transactions. */
+export const doubtsSelect = `
+  select d.symbol, d.reported::text, d.booked::text
+    from (select distinct on (e.symbol) e.* from (${dayEndRows}) as e order by e.symbol, e.day desc) as d
+   where d.is_doubtful order by d.symbol collate "C"`;
 
 /** Parameters of the selects of a period: its first and its last UTC day. */
 export function daysOf({ from, to }: Period): [string, string] {

@@ -24,6 +24,8 @@ export type DayEndRow = {
 
 /** `scale`: decimals; `digits`: digits before the point of the sum of all amounts; `values`: number of amounts. */
 export type CoinRow = { symbol: string; scale: number; digits: number; values: number };
+/** A coin whose opening is not known yet, with its latest reported balance and the sum of its transactions. */
+export type DoubtRow = { symbol: string; reported: string; booked: string };
 export type CarriedRow = { symbol: string; account: string; amount: string };
 export type CorrectionRow = CarriedRow & { day: string };
 
@@ -45,6 +47,8 @@ export type Books = {
    * Negative only in the books of a month that an earlier version closed.
    */
   openings(): Promise<ReadonlyMap<string, string>>;
+  /** Coins for which open, unreadable or vanished transactions leave no reported balance to compute an opening from. */
+  doubts(): Promise<readonly DoubtRow[]>;
   coins(): AsyncIterable<CoinRow[]>;
   accounts(): AsyncIterable<string[]>;
   carried(): AsyncIterable<CarriedRow[]>;
@@ -79,6 +83,11 @@ export function coinOf([symbol, scale, digits, values]: unknown[]): CoinRow {
     digits: Number(digits),
     values: Number(values),
   };
+}
+
+/** Decodes a row of `doubtsSelect`. */
+export function doubtOf([symbol, reported, booked]: unknown[]): DoubtRow {
+  return { symbol: text(symbol), reported: text(reported), booked: text(booked) };
 }
 
 /** Decodes a row of `carriedSelect`. */

@@ -4,6 +4,7 @@ import {
   chartSelect,
   coinsSelect,
   dayEndsSelect,
+  doubtsSelect,
   openingsSelect,
   postingsSelect,
 } from './books-sql.ts';
@@ -14,6 +15,7 @@ const parts = {
   coins: { select: coinsSelect, cells: 4, days: 0 },
   accounts: { select: accountsSelect, cells: 1, days: 0 },
   openings: { select: openingsSelect, cells: 2, days: 0 },
+  doubts: { select: doubtsSelect, cells: 3, days: 0 },
   carried: { select: carriedSelect, cells: 3, days: 1 },
   postings: { select: postingsSelect, cells: 8, days: 2 },
   day_ends: { select: dayEndsSelect, cells: 5, days: 2 },
@@ -55,6 +57,14 @@ export const keptAccountsSelect = `
 export const keptOpeningsSelect = `
   select ${cellsOf('openings')}
     from own.closed_books k where k.part = 'openings' and k.month = $1::date order by k.no`;
+
+export const keptDoubtsSelect = `
+  select ${cellsOf('doubts')}
+    from own.closed_books k where k.part = 'doubts' and k.month = $1::date order by k.no`;
+
+/** Coins whose opening was not known yet when month `c` was closed. */
+export const coinsWithoutOpening = `
+  array(select k.cells[1] from own.closed_books k where k.month = c.month and k.part = 'doubts' order by k.no)`;
 
 /** Number of balances that the kept books of month `c` do not assert, because the transactions contradict them. */
 export const differingBalances = `

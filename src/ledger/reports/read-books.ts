@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Ledger } from '../connection/connect-ledger.ts';
 import { orNull, text } from '../connection/query-rows.ts';
 import { batchRows, readAhead, readBatch, readCursor } from '../connection/read-cursor.ts';
-import { type Books, carriedOf, coinOf, dayEndOf, postingOf } from './books.ts';
+import { type Books, carriedOf, coinOf, dayEndOf, doubtOf, postingOf } from './books.ts';
 import {
   accountsSelect,
   carriedSelect,
@@ -11,6 +11,7 @@ import {
   dayCountsSelect,
   dayEndsSelect,
   daysOf,
+  doubtsSelect,
   openingsSelect,
   outlineSelect,
   type Period,
@@ -63,6 +64,7 @@ async function readBooks(client: pg.Client, period: Period): Promise<Books> {
     closedMonths: [],
     openings: async () =>
       new Map((await read(openingsSelect)).map(([coin, opening]) => [text(coin), text(opening)])),
+    doubts: async () => (await read(doubtsSelect)).map(doubtOf),
     coins: () => cursor('coins', coinsSelect, [], coinOf),
     accounts: () => cursor('accounts', accountsSelect, [], ([name]) => text(name)),
     carried: () => cursor('carried', carriedSelect, days.slice(0, 1), carriedOf),

@@ -7,6 +7,7 @@ import {
   carriedOf,
   coinOf,
   dayEndOf,
+  doubtOf,
   openingAccount,
   postingOf,
 } from './books.ts';
@@ -18,6 +19,7 @@ import {
   keptCoinsSelect,
   keptCorrectionsSelect,
   keptDayEndsSelect,
+  keptDoubtsSelect,
   keptOpeningsSelect,
   keptPostingsSelect,
 } from './kept-books-sql.ts';
@@ -69,6 +71,7 @@ export async function readKeptBooks(
       new Map(
         (await read(keptOpeningsSelect, [first])).map(([coin, sum]) => [text(coin), text(sum)]),
       ),
+    doubts: async () => (await read(keptDoubtsSelect, [first])).map(doubtOf),
     coins: () => cursor('coins', keptCoinsSelect, [months], coinOf),
     accounts: () =>
       cursor('accounts', keptAccountsSelect, [months, openingAccount], ([name]) => text(name)),

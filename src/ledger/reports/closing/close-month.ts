@@ -4,12 +4,21 @@ import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import { text } from '../../connection/query-rows.ts';
 import { type Books, openingAccount } from '../books.ts';
 import type { MonthDays } from '../books-sql.ts';
-import { differingBalances, keepStatements, keptCorrectionsSelect } from '../kept-books-sql.ts';
+import {
+  coinsWithoutOpening,
+  differingBalances,
+  keepStatements,
+  keptCorrectionsSelect,
+} from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { readObstacles } from './read-obstacles.ts';
 import { requireBegunHistory } from './require-begun-history.ts';
 
-/** `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them. */
+/**
+ * `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them.
+ * `coinsWithoutOpening`: coins whose difference open, unreadable or vanished transactions may explain, so that the books
+ * have no opening for it.
+ */
 export type Closing =
   | {
       outcome: 'closed' | 'already';
@@ -17,6 +26,7 @@ export type Closing =
       transactions: number;
       digest: string;
       differingBalances: number;
+      coinsWithoutOpening: string[];
     }
   | { outcome: 'refused'; reasons: string[] };
 
@@ -88,7 +98,8 @@ type Closed = Exclude<Closing, { outcome: 'refused' }>;
 async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
   const { rows } = await client.query<Omit<Closed, 'outcome'>>(
     `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
-            c.transactions::integer, c.digest, ${differingBalances} as "differingBalances"
+            c.transactions::integer, c.digest, ${differingBalances} as "differingBalances",
+            ${coinsWithoutOpening} as "coinsWithoutOpening"
        from own.closed_months c where c.month = $1`,
     [from],
   );

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Ledger } from '../../connection/connect-ledger.ts';
 import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import type { Books } from '../books.ts';
-import { differingBalances, negativeOpenings } from '../kept-books-sql.ts';
+import { coinsWithoutOpening, differingBalances, negativeOpenings } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 
 /** Late entries of a closed month, per coin. `amount` is null while an order's part is not known. */
@@ -16,8 +16,8 @@ type LateSum = {
 };
 
 /**
- * `isIntact`: the kept books still have the digest that was recorded when the month was closed. `differingBalances`: as
- * in `Closing`. `negativeOpenings`: coins of which an earlier version booked a difference below zero as an opening.
+ * `isIntact`: the kept books still have the digest that was recorded when the month was closed. `differingBalances` and
+ * `coinsWithoutOpening`: as in `Closing`. `negativeOpenings`: coins of which an earlier version booked a difference below zero as an opening.
  */
 export type ClosedMonth = {
   month: string;
@@ -26,6 +26,7 @@ export type ClosedMonth = {
   digest: string;
   isIntact: boolean;
   differingBalances: number;
+  coinsWithoutOpening: string[];
   negativeOpenings: string[];
   lateEntries: number;
   late: LateSum[];
@@ -36,7 +37,8 @@ type Row = Omit<ClosedMonth, 'isIntact' | 'lateEntries'> & { firstDay: string; l
 const monthsSelect = `
   select c.month::text as "firstDay", (c.month + interval '1 month' - interval '1 day')::date::text as "lastDay",
          to_char(c.month, 'YYYY-MM') as month, c.transactions::integer, c.digest,
-         ${differingBalances} as "differingBalances", ${negativeOpenings} as "negativeOpenings",
+         ${differingBalances} as "differingBalances", ${coinsWithoutOpening} as "coinsWithoutOpening",
+         ${negativeOpenings} as "negativeOpenings",
          to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
          coalesce((select json_agg(l order by l.symbol collate "C")
                      from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
