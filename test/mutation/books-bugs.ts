@@ -117,8 +117,8 @@ export const booksBugs: PlantedBug[] = [
     promise: 'Books',
     wrong: 'money of a transaction that is still open is booked as an opening',
     in: 'sureDays',
-    find: 'where d.symbol = e.symbol and d.since <= e.day',
-    put: 'where false',
+    find: 'where d.symbol = e.symbol and',
+    put: 'where false and',
     caughtBy:
       '%s may be why a balance is higher than its transactions, so that no opening is booked for it',
   },

@@ -39,10 +39,12 @@ const changedRows = `
    where c.field in ('state', 'amount', 'symbol') and t.is_final and t.stream in ('deposit', 'withdraw')
      and c.observed_at > least(${firstMomentOf(`(${beganAt} at time zone 'UTC')::date + 1`)}, (select b.at from balances_read b))`;
 
+const isInDoubt = `d.since <= e.day and d.until > least(${firstMomentOf('e.day + 1')}, (select b.at from balances_read b))`;
+
 /**
- * Common table expressions that find, for each coin of the days `unexplained`, the first day (`sure_from`) whose balance
- * can be compared with the transactions. A row is in doubt from its own day until it is known, because the balance may
- * or may not contain it. Its fee is paid in a coin that may not be known yet: the main coin of any of its chains. A row
+ * Common table expressions that find the first day (`sure_from`) of each coin of `unexplained` on which the balance can
+ * be compared with the transactions. A row is in doubt from its own day until it is known, because the balance may or
+ * may not contain it. Its fee is paid in a coin that may not be known yet: the main coin of any of its chains. A row
  * that names no coin, and a list that was not read to its end, put all coins in doubt.
  */
 export const sureDays = `
@@ -65,8 +67,6 @@ export const sureDays = `
   sure as (
     select e.symbol, min(e.day) as sure_from
       from unexplained e
-     where not exists (select from doubts d where d.symbol = e.symbol and d.since <= e.day
-                          and d.until > least(${firstMomentOf('e.day + 1')}, (select b.at from balances_read b)))
-       and not exists (select from doubts d where d.symbol is null and d.since <= e.day
-                          and d.until > least(${firstMomentOf('e.day + 1')}, (select b.at from balances_read b)))
+     where not exists (select from doubts d where d.symbol = e.symbol and ${isInDoubt})
+       and not exists (select from doubts d where d.symbol is null and ${isInDoubt})
      group by e.symbol)`;

@@ -16,8 +16,8 @@ import { requireBegunHistory } from './require-begun-history.ts';
 
 /**
  * `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them.
- * `coinsWithoutOpening`: coins whose difference open, unreadable or vanished transactions may explain, so that the books
- * have no opening for it.
+ * `coinsWithoutOpening`: coins whose difference open, unreadable or vanished transactions may explain, so that the
+ * books have no opening for it.
  */
 export type Closing =
   | {

@@ -17,7 +17,8 @@ type LateSum = {
 
 /**
  * `isIntact`: the kept books still have the digest that was recorded when the month was closed. `differingBalances` and
- * `coinsWithoutOpening`: as in `Closing`. `negativeOpenings`: coins of which an earlier version booked a difference below zero as an opening.
+ * `coinsWithoutOpening`: as in `Closing`. `negativeOpenings`: coins of which an earlier version booked a difference
+ * below zero as an opening.
  */
 export type ClosedMonth = {
   month: string;
