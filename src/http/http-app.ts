@@ -16,7 +16,8 @@ import { createHintRoute, type HintOptions, loggedPath } from './hint-route.ts';
 import { answerWithin, cacheFor } from './page/cache-for.ts';
 import { securityHeaders } from './page/page-style.ts';
 
-type Readiness = { database: boolean; queue: boolean; migrated: boolean };
+const parts = ['database', 'queue', 'migrated'] as const;
+type Readiness = Record<(typeof parts)[number], boolean>;
 
 export type HttpAppOptions = HintOptions &
   FeedOptions &
@@ -92,8 +93,8 @@ function addReadiness(app: Hono, options: HttpAppOptions): void {
   app.get('/readyz', async (c) => {
     const [notReady, problems] = await Promise.all([
       answerWithin(isReady(), readyAnswerMs).then(
-        (parts) => (['database', 'queue', 'migrated'] as const).filter((part) => !parts[part]),
-        (error) => [toError(error).message],
+        (answers) => parts.filter((part) => !answers[part]),
+        () => parts,
       ),
       // Only names: the messages may quote the service, and this page is public.
       answerWithin(readProblems(), problemsAnswerMs).then(

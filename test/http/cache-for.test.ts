@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { answerWithin, cacheFor } from '../../src/http/page/cache-for.ts';
 
 test('callers share the reading under way, and its outcome for a while', async () => {
@@ -66,6 +66,35 @@ test('a failure is shared as well, and also when it is thrown at once', async ()
   await expect(read()).rejects.toThrow('gone');
   await expect(read()).rejects.toThrow('gone');
   expect(reads).toBe(1);
+});
+
+test('a failure and a single slow outcome are kept for a few seconds, and slow outcomes in a row for longer', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { read, asked, give } = createSource();
+  const cached = cacheFor(read, 1_000);
+  const callAfter = (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    return cached().catch(() => 'failed');
+  };
+  const readFor = async (ms: number, answer: number | Error) => {
+    const outcome = callAfter(0);
+    expect(asked()).toBe(1);
+    vi.advanceTimersByTime(ms);
+    give(answer);
+    return await outcome;
+  };
+  expect(await readFor(80_000, 1)).toBe(1);
+  await callAfter(999);
+  expect(asked()).toBe(0);
+  vi.advanceTimersByTime(1);
+  expect(await readFor(80_000, new Error('gone'))).toBe('failed');
+  expect(await callAfter(4_999)).toBe('failed');
+  vi.advanceTimersByTime(1);
+  expect(await readFor(10_000, 2)).toBe(2);
+  expect(await callAfter(89_999)).toBe(2);
+  vi.advanceTimersByTime(1);
+  expect(await readFor(10, 3)).toBe(3);
 });
 
 test('a promise that does not settle in time is rejected', async () => {

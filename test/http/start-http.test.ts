@@ -82,7 +82,16 @@ test('readiness does not wait for a database that stays silent longer than a pro
   const { url } = await open({ isReady: () => new Promise(() => undefined) });
   const answer = await fetch(`${url}/readyz`);
   expect(answer.status).toBe(503);
-  expect(await answer.json()).toMatchObject({ notReady: [expect.stringContaining('3 s')] });
+  expect(await answer.json()).toMatchObject({ notReady: ['database', 'queue', 'migrated'] });
+});
+
+test('the page of problems does not wait for a status that never comes', async () => {
+  const { url } = await open({ readStatus: () => new Promise(() => undefined) });
+  const answer = await fetch(`${url}/problems`, { signal: AbortSignal.timeout(15_000) });
+  expect([answer.status, await answer.text()]).toEqual([
+    503,
+    expect.stringContaining('The database does not answer.'),
+  ]);
 });
 
 test('readiness names the problems, without their words, and does not depend on them', async () => {

@@ -212,4 +212,23 @@ export const statusBugs: PlantedBug[] = [
     put: 'if (inFlight < 0)',
     caughtBy: 'do not blame the service while it owes no answer',
   },
+  {
+    id: 'failure-outlives-outage',
+    promise: 'Honest',
+    wrong: 'a check that hung in an outage stays the answer of /readyz for minutes after it',
+    in: 'cacheFor',
+    find: 'keepMax = failureKeepMs',
+    put: 'keepMax = failureKeepMs * 1_000',
+    caughtBy:
+      'a failure and a single slow outcome are kept for a few seconds, and slow outcomes in a row for longer',
+  },
+  {
+    id: 'page-waits-for-silence',
+    promise: 'Honest',
+    wrong: 'a page waits on a connection on which nothing comes back',
+    in: 'lendUntil',
+    find: "signal.addEventListener('abort', cut, { once: true });",
+    put: '',
+    caughtBy: 'a page ends, and frees its connection, while the database is silent',
+  },
 ];

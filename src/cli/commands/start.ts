@@ -3,6 +3,7 @@ import { fillPoolsJob } from '../../../jobs/fill-pools.job.ts';
 import { walletNameDefault } from '../../config/wallet-names.ts';
 import type { WalletContent } from '../../http/add-sites.ts';
 import { createMetrics } from '../../http/metrics/create-metrics.ts';
+import { answerWithin } from '../../http/page/cache-for.ts';
 import { startHttp } from '../../http/start-http.ts';
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -37,6 +38,8 @@ import { readVersion } from '../read-version.ts';
 
 /** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
+/** Shorter than /readyz waits, so that it can name the part that does not answer. */
+const readyMs = 2_500;
 /** Spreads the first runs of the jobs, so that a start causes no burst of requests. */
 const offsetStepMs = 250;
 /** Time over which the wallets' first runs of a job are spread, so that later ones do not come all at once. */
@@ -171,9 +174,14 @@ async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<voi
   await markResting(ledger.db, names);
 }
 
+/** A part that does not answer in time is not ready. Asks both at once, so that one does not hide the other. */
 async function isReady(ledger: Ledger, queue: RunningQueue | undefined) {
-  const database = await isWritable(ledger).catch(() => false);
-  return { database, queue: (await queue?.isReady()) ?? false, migrated: true };
+  const isTrue = (answer: Promise<boolean>) => answerWithin(answer, readyMs).catch(() => false);
+  const [database, ofQueue] = await Promise.all([
+    isTrue(isWritable(ledger)),
+    queue ? isTrue(queue.isReady()) : false,
+  ]);
+  return { database, queue: ofQueue, migrated: true };
 }
 
 /** Returns the contents of the pages of all wallets, those that rest included. */

@@ -2,30 +2,39 @@ import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 
 /** Upper bound of the share of time that is spent on reading. */
 const readingShareMax = 1 / 10;
+/** Upper bound of the time for which a failure is kept: it says little about what comes after it. */
+const failureKeepMs = 5_000;
 
 /**
  * Wraps `read` so that concurrent callers share one call. Its outcome, an error included, is reused for `keepMs`. A
- * slow outcome is kept longer, so that any number of readers costs at most a tenth of the database's time. Up to
- * `staleMs` after it was read, an outcome also serves those who call while the next one is being read; an error never
- * does.
+ * slow outcome is kept longer, so that any number of readers costs at most a tenth of the database's time. A single
+ * slow reading, as after an outage, is not: only where the one before it was slow too, its outcome is kept longer. Up
+ * to `staleMs` after it was read, an outcome also serves those who call while the next one is being read; an error
+ * never does.
  */
 export function cacheFor<T>(read: () => Promise<T>, keepMs: number, staleMs = 0): () => Promise<T> {
   let latest: Promise<T> | undefined;
   let former: { outcome: Promise<T>; readAt: number } | undefined;
   let staleAt = 0;
+  let formerTookMs = 0;
 
   async function readNow(): Promise<T> {
     const startedAt = performance.now();
+    let keepMax = Number.POSITIVE_INFINITY;
     try {
       const outcome = await read();
       former = { outcome: Promise.resolve(outcome), readAt: performance.now() };
       return outcome;
     } catch (error) {
       former = undefined;
+      keepMax = failureKeepMs;
       throw error;
     } finally {
       const endedAt = performance.now();
-      staleAt = endedAt + Math.max(keepMs, (endedAt - startedAt) * (1 / readingShareMax - 1));
+      const tookMs = endedAt - startedAt;
+      const restMs = Math.min(tookMs, formerTookMs) * (1 / readingShareMax - 1);
+      staleAt = endedAt + Math.min(Math.max(keepMs, restMs), keepMax);
+      formerTookMs = tookMs;
     }
   }
 

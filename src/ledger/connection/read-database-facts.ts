@@ -68,8 +68,12 @@ export async function readDatabaseFacts(
   return { ...row, aheadMs: serverMs - now };
 }
 
-/** Returns true if the database takes writes. Throws if it does not answer. */
+/** Upper bound of the wait for an answer in ms. A readiness probe gives up after a few seconds. */
+const writableAnswerMs = 2_000;
+
+/** Returns true if the database takes writes. Throws if it does not answer within 2 s. */
 export async function isWritable({ pool }: Pick<Ledger, 'pool'>): Promise<boolean> {
-  const { rows } = await pool.query<Pick<DatabaseFacts, 'isReadOnly'>>(`select ${isReadOnly}`);
+  const question = { text: `select ${isReadOnly}`, query_timeout: writableAnswerMs };
+  const { rows } = await pool.query<Pick<DatabaseFacts, 'isReadOnly'>>(question);
   return rows[0]?.isReadOnly === false;
 }
