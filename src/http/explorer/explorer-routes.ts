@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { Log } from '../../kernel/log.ts';
 import type { StatusReport } from '../../status/status-report.ts';
-import { cacheFor } from '../page/cache-for.ts';
+import { answerWithin, cacheFor } from '../page/cache-for.ts';
 import type { Site } from '../page/place.ts';
 import { createPageAnswers, type ReadLedger } from './answer-page.ts';
 import { queryOf } from './query-params.ts';
@@ -24,6 +24,7 @@ export type ExplorerOptions = {
 };
 
 const statusKeepMs = 1_000;
+const statusAnswerMs = 10_000;
 /** A status that is read often may be this old: under load reading takes as long as all the rest of a page. */
 const statusStaleMs = 5_000;
 
@@ -44,7 +45,8 @@ export function isSearch(path: string): boolean {
 /** Adds the pages to look things up, below the base path of `app`. */
 export function addExplorer(app: Hono, options: ExplorerOptions): void {
   const { answer, answerShared } = createPageAnswers(options);
-  const readStatus = cacheFor(options.readStatus, statusKeepMs, statusStaleMs);
+  const shared = cacheFor(options.readStatus, statusKeepMs, statusStaleMs);
+  const readStatus = () => answerWithin(shared(), statusAnswerMs);
   const up = '../';
   app.get('/transactions', (c) => {
     // A list for one address is read anew for each request.

@@ -17,7 +17,7 @@ import { isUnreachable } from './postgres-codes.ts';
 import { prepareStatements } from './prepare-statements.ts';
 import { requireOwnSession } from './require-own-session.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
-import { lendOnce, runTransaction } from './run-transaction.ts';
+import { lendOnce, lendUntil, runTransaction } from './run-transaction.ts';
 
 /** Runs statements: the pool, or the connection of an open transaction. */
 export type LedgerDb = NodePgDatabase;
@@ -32,9 +32,14 @@ export type Ledger = {
   /**
    * Runs `work` in one transaction. Retries it, up to 8 runs in all, after a conflict or a lost connection. The commit
    * itself may have succeeded before the connection broke, so `work` must be idempotent. `settings` are statements
-   * without parameters that the same message as BEGIN sends.
+   * without parameters that the same message as BEGIN sends. When `signal` aborts, it closes the connection and
+   * rejects.
    */
-  transaction<T>(work: (db: LedgerDb) => Promise<T>, settings?: string): Promise<T>;
+  transaction<T>(
+    work: (db: LedgerDb) => Promise<T>,
+    settings?: string,
+    signal?: AbortSignal,
+  ): Promise<T>;
   /** The same for work that may read or write every row: without a statement timeout, on a connection of its own. */
   longTransaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /**
@@ -128,8 +133,10 @@ export function connectLedger(options: {
       wallet: name,
       db: drizzle(pool),
       pool,
-      transaction: (work, settings = '') =>
-        runTransaction(() => pool.connect(), work, settings, log),
+      transaction(work, settings = '', signal) {
+        const lendOwn = () => pool.connect();
+        return runTransaction(signal ? lendUntil(signal, lendOwn) : lendOwn, work, settings, log);
+      },
       longTransaction: (work) =>
         runTransaction(lendOnce(patient), work, waitingForLocksBriefly, log),
       session: async () => sessionOf(await patient()),

@@ -2,6 +2,9 @@ import type pg from 'pg';
 import type { Log } from '../../kernel/log.ts';
 import { rerunStatement } from './run-transaction.ts';
 
+/** Takes no lock, so that only a silent connection leaves it without an answer. */
+const choosing = { text: "select set_config('ledger.wallet', $1, false)", query_timeout: 5_000 };
+
 /**
  * Returns a function that gives each wallet a pool of its own over the connections of one pool. A connection's session
  * carries the wallet that used it last; `first` is the wallet of a new connection's session. A statement that loses a
@@ -18,7 +21,7 @@ export function createLending(
     const client = await shared.connect();
     if ((wallets.get(client) ?? first) === wallet) return client;
     try {
-      await client.query("select set_config('ledger.wallet', $1, false)", [wallet]);
+      await client.query({ ...choosing, values: [wallet] });
     } catch (error) {
       client.release(true);
       throw error;

@@ -3,17 +3,28 @@ import type { Ledger, LedgerDb } from './connect-ledger.ts';
 /** Upper bound of each statement of a reader who waits in front of a page, in ms. */
 const briefMs = 2_000;
 
+/** Upper bound of all of its statements in ms. Only a connection on which nothing comes back reaches it. */
+const answerMs = 8_000;
+
 /** A plan for any value of a filter would not know how rare the value is. */
 const briefReads = `set transaction isolation level repeatable read, read only;
 set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_custom_plan`;
 
 /**
  * Runs reads in one snapshot, in a transaction that cannot write. PostgreSQL ends a statement that takes longer than
- * 2 s, with the SQLSTATE 57014.
+ * 2 s, with the SQLSTATE 57014. Where nothing comes back for `withinMs`, the connection is closed.
  */
 export async function readBriefly<T>(
   ledger: Pick<Ledger, 'transaction'>,
   work: (db: LedgerDb) => Promise<T>,
+  withinMs = answerMs,
 ): Promise<T> {
-  return await ledger.transaction(work, briefReads);
+  const late = new AbortController();
+  const error = new Error(`the database has not answered within ${withinMs / 1_000} s`);
+  const timer = setTimeout(() => late.abort(error), withinMs);
+  try {
+    return await ledger.transaction(work, briefReads, late.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -24,6 +24,24 @@ export function lendOnce(open: () => Promise<pg.Client>): Lend {
   };
 }
 
+/** Returns what lends connections until the signal aborts. A connection that is lent then is closed. */
+export function lendUntil(signal: AbortSignal, lend: Lend): Lend {
+  return async () => {
+    signal.throwIfAborted();
+    const client = await lend();
+    const { release } = client;
+    const cut = () => client.connection.stream.destroy();
+    signal.addEventListener('abort', cut, { once: true });
+    if (signal.aborted) cut();
+    return Object.assign(client, {
+      release(broken?: Error) {
+        signal.removeEventListener('abort', cut);
+        release(broken);
+      },
+    });
+  };
+}
+
 /** Runs `work` as `Ledger.transaction` says. */
 export async function runTransaction<T>(
   lend: Lend,
