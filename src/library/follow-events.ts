@@ -1,8 +1,12 @@
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type pg from 'pg';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
-import { LedgerError } from '../kernel/errors.ts';
-import { isLockTimeout, isUnreachable } from '../ledger/connection/postgres-codes.ts';
+import { LedgerError, toError } from '../kernel/errors.ts';
+import {
+  isLockTimeout,
+  isTransactionAborted,
+  isUnreachable,
+} from '../ledger/connection/postgres-codes.ts';
 import { answerMs } from './ask-database.ts';
 import { requireText, wrongArgument } from './check-arguments.ts';
 import type { FeedWatch } from './feed-watch.ts';
@@ -39,8 +43,11 @@ export type FollowOptions = {
 
 const retryMs = 1_000;
 
-/** An open transaction that holds the consumer, and the events that it read. */
-type Turn = { client: pg.PoolClient; events: LedgerEvent[] };
+/**
+ * An open transaction that holds the consumer, and the events that it read. `failure` is that of the caller's last
+ * statement that failed by itself, not because the transaction was aborted already.
+ */
+type Turn = { client: pg.PoolClient; events: LedgerEvent[]; failure?: Error };
 
 /** Delivers the events behind the consumer's position; the contract is that of `OpenedLedger.events`. */
 export async function* followEvents(
@@ -61,19 +68,20 @@ export async function* followEvents(
 async function* deliverTurn(
   feed: Feed,
   consumer: string,
-  { client, events }: Turn,
+  turn: Turn,
   { wallet, stop }: { wallet: string | null; stop: AbortSignal },
 ): AsyncGenerator<Delivery, void, undefined> {
+  const { client, events } = turn;
   const cut = cutWhenClosing(client, feed.closing);
   let done: number | null = null;
   let isCommitted = false;
   try {
     for (const event of events) {
       if (stop.aborted) break;
-      if (wallet === null || event.wallet === wallet) yield deliver(feed, client, event);
+      if (wallet === null || event.wallet === wallet) yield deliver(feed, turn, event);
       done = event.seq;
     }
-    isCommitted = await commit(feed, client, consumer, done);
+    isCommitted = await commit(feed, turn, consumer, done);
   } finally {
     // Closing the connection rolls back: after a `break`, a `throw` in the loop, or a failure.
     cut.release(!isCommitted);
@@ -118,7 +126,7 @@ async function openTurn(
 /** Acknowledges the events and commits. Returns false if the ledger was closed while no event was processed. */
 async function commit(
   { database, closing }: Feed,
-  client: pg.PoolClient,
+  { client, failure }: Turn,
   consumer: string,
   done: number | null,
 ): Promise<boolean> {
@@ -129,19 +137,26 @@ async function commit(
     await client.query('commit');
     return true;
   } catch (error) {
+    if (isTransactionAborted(error)) throw statementFailed(consumer, failure ?? toError(error));
     throw libraryError(error, database.role);
   }
 }
 
-function deliver({ drizzle }: Feed, client: pg.PoolClient, event: LedgerEvent): Delivery {
+function deliver({ drizzle }: Feed, turn: Turn, event: LedgerEvent): Delivery {
+  const { client } = turn;
   let db: NodePgDatabase | undefined;
   return {
     event,
     query: async (text, values = []) => {
       requireText('the statement', text);
       if (!Array.isArray(values)) throw wrongArgument('the values of a statement must be an array');
-      const { rows, rowCount } = await client.query(text, [...values]);
-      return { rows: rows as never[], rowCount };
+      try {
+        const { rows, rowCount } = await client.query(text, [...values]);
+        return { rows: rows as never[], rowCount };
+      } catch (error) {
+        if (!isTransactionAborted(error)) turn.failure = toError(error);
+        throw error;
+      }
     },
     get db() {
       db ??= drizzle(client);
@@ -182,6 +197,15 @@ function cutWhenClosing(client: pg.PoolClient, closing: AbortSignal): Cut {
 function notAcknowledged(consumer: string): LedgerError {
   return new LedgerError('closed', `the ledger was closed while ${consumer} processed an event`, {
     cure: 'end the loop by its signal before close(): the event was rolled back, and is delivered again',
+  });
+}
+
+/** Returns the error for a loop that went on after one of its statements had aborted the transaction. */
+function statementFailed(consumer: string, failure: Error): LedgerError {
+  const message = `a statement of the loop of ${consumer} failed in the transaction of its event, so the position was not moved: ${failure.message}`;
+  return new LedgerError('usage', message, {
+    cause: failure,
+    cure: 'let the error of the statement leave the loop, or run the statement behind a savepoint and roll back to it',
   });
 }
 

@@ -269,6 +269,36 @@ describe('following events', () => {
     expect(await credits()).toEqual([{ order_no: 'd1' }]);
   });
 
+  test('a failed statement that the loop passes over is named, and the event comes again; a savepoint lets it pass', async () => {
+    const library = await open();
+    await say('d1', 'pending');
+    const failing = async () => {
+      for await (const { query: run } of library.events('books')) {
+        await run('select 1/0').catch(() => undefined);
+        await run('select 1').catch(() => undefined);
+      }
+    };
+    await expect(failing()).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(
+        /of books failed .* position was not moved: division by zero$/,
+      ),
+      cure: expect.stringContaining('savepoint'),
+    });
+    const ofDrizzle = async () => {
+      for await (const { db } of library.events('books'))
+        await db.execute(sql`select 1/0`).catch(() => undefined);
+    };
+    await expect(ofDrizzle()).rejects.toMatchObject({ code: 'usage' });
+    const stop = new AbortController();
+    for await (const { query: run } of library.events('books', { signal: stop.signal })) {
+      await run('savepoint risky');
+      await run('select 1/0').catch(() => run('rollback to savepoint risky'));
+      stop.abort();
+    }
+    expect(await positions()).toEqual([{ name: 'books', position: 1 }]);
+  });
+
   test('a signal ends the loop after the event is committed; later events arrive by notification', async () => {
     const library = await open();
     await say('d1', 'pending');

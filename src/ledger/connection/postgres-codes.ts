@@ -6,6 +6,7 @@ const sqlState = {
   lockNotAvailable: '55P03',
   insufficientPrivilege: '42501',
   reservedName: '42939',
+  transactionAborted: '25P02',
 } as const;
 
 /** Form of a SQLSTATE; WL is this program's own class. Node's own codes, such as EPIPE, can have the same length. */
@@ -51,6 +52,11 @@ export function isConnectionLost(error: unknown): boolean {
     if (/^(Connection terminated|Client has encountered)/.test(cause.message)) return true;
   }
   return false;
+}
+
+/** Returns whether an earlier statement of the transaction failed, so that no other is run. */
+export function isTransactionAborted(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.transactionAborted;
 }
 
 export function isLockTimeout(error: unknown): boolean {
