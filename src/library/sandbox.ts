@@ -1,3 +1,4 @@
+import { LedgerError, toError } from '../kernel/errors.ts';
 import type { Credentials } from '../sandbox/authentication/signing-recipes.ts';
 import type { Faults } from '../sandbox/sandbox-faults.ts';
 import { sandboxSettings } from '../sandbox/sandbox-settings.ts';
@@ -18,7 +19,7 @@ export type { Credentials, SignerName } from '../sandbox/authentication/signing-
 export type { FaultKind, Faults } from '../sandbox/sandbox-faults.ts';
 export type { NewDeposit, SandboxOptions } from './sandbox-arguments.ts';
 
-/** A running emulator of the wallet service. */
+/** A running emulator of the wallet service. After `close`, the functions that change it throw LedgerError `closed`. */
 export type Sandbox = {
   /** Value of WALLET_BASE_URL: `http://127.0.0.1:PORT/api`. */
   url: string;
@@ -41,8 +42,8 @@ export type Sandbox = {
 };
 
 /**
- * Starts the emulator of the wallet service on 127.0.0.1, for tests. Rejects when the port is in use, and with
- * LedgerError `usage` for an option that is not what its type says.
+ * Starts the emulator of the wallet service on 127.0.0.1, for tests. Rejects with LedgerError `port-in-use`, and with
+ * `usage` for an option that is not what its type says.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   checkSandboxOptions(options);
@@ -65,7 +66,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     paramNames: completeParamNames(options.paramNames),
     push,
     clock: () => Date.now() + aheadMs,
-  });
+  }).catch(cannotStart);
+  let isClosed = false;
+
+  function requireOpen(): void {
+    if (isClosed) throw wasClosed();
+  }
 
   function walletOf(name: string | undefined): SandboxWallet {
     requireWallet(name);
@@ -81,28 +87,59 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     wallets: sandbox.wallets.map(({ name, credentials }) => ({ name, credentials })),
     settings: sandboxSettings(sandbox),
     addDeposit(given = {}) {
+      requireOpen();
       checkDeposit(given);
       const { wallet, ...wish } = given;
       const { world } = walletOf(wallet);
       const deposit = { ...wish, ...coinOf(world, wish), type: 'deposit' as const };
-      const [orderNo = ''] = world.addTransactions(1, deposit);
+      const [orderNo = ''] = refuse(() => world.addTransactions(1, deposit));
       return orderNo;
     },
     setState(orderNo, state, wallet) {
+      requireOpen();
       requireText('orderNo', orderNo);
       requireText('state', state);
-      walletOf(wallet).world.setState(orderNo, state);
+      refuse(() => walletOf(wallet).world.setState(orderNo, state));
     },
     advance(ms) {
+      requireOpen();
       requireNumber('ms', ms ?? null, 0, Number.MAX_SAFE_INTEGER);
       aheadMs += ms;
     },
     setFaults(faults, wallet) {
+      requireOpen();
       checkFaults(faults);
       Object.assign(walletOf(wallet).faults, faults);
     },
-    close: sandbox.close,
+    close() {
+      isClosed = true;
+      return sandbox.close();
+    },
   };
+}
+
+function wasClosed(): LedgerError {
+  const cure = 'start another one with startSandbox()';
+  return new LedgerError('closed', 'the sandbox was closed', { cure });
+}
+
+function cannotStart(thrown: unknown): never {
+  const cause = toError(thrown);
+  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
+  throw new LedgerError(
+    isTaken ? 'port-in-use' : 'usage',
+    `the sandbox cannot listen: ${cause.message}`,
+    { cause, cure: 'choose another port, or port 0 for any free one' },
+  );
+}
+
+/** Converts the emulator's refusal of a coin, an amount or an order to LedgerError `usage`. */
+function refuse<T>(change: () => T): T {
+  try {
+    return change();
+  } catch (error) {
+    throw wrongArgument(toError(error).message);
+  }
 }
 
 /** Returns the coin of a deposit whose wish names none: one of the chain that has the address. */

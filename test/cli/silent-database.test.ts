@@ -29,7 +29,7 @@ test('a page ends, and frees its connection, while the database is silent', asyn
   const page = () => read(async (db) => (await db.execute('select 1 as one')).rows);
   await expect(page()).rejects.toThrow('the database has not answered within 0.5 s');
   expect(await page()).toEqual([{ one: 1 }]);
-});
+}, 15_000);
 
 test('readiness learns within seconds that the database is silent, and then that it answers', async () => {
   const ledger = await openSilent();

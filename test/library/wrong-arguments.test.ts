@@ -118,6 +118,13 @@ const tries: [named: string, values: unknown[], call: (value: Wrong) => unknown]
   ['the deposit', [null, 5], (deposit) => sandbox.addDeposit(deposit)],
   ['amount', ['x', '', 5, '-1', 'NaN', null], (amount) => sandbox.addDeposit({ amount })],
   ['slip44', [1.5, '60', Number.NaN, null], (slip44) => sandbox.addDeposit({ slip44 })],
+  ['no coin NONE', ['NONE'], (symbol) => sandbox.addDeposit({ symbol })],
+  [
+    'an amount of',
+    ['1.1234567890123456789'],
+    (amount) => sandbox.addDeposit({ amount, slip44: 60 }),
+  ],
+  ['no transaction none', ['none'], (orderNo) => sandbox.setState(orderNo, 'success')],
   ['chain 7', [7], (slip44) => sandbox.addDeposit({ slip44 })],
   ['symbol', ['', 5, null], (symbol) => sandbox.addDeposit({ symbol })],
   ['toAddress', ['', 5, null], (toAddress) => sandbox.addDeposit({ toAddress })],
@@ -183,4 +190,26 @@ test('what is right is let through: limits of the ranges, and options that are l
     await library.events('shop', { eventsPerTransaction, signal: AbortSignal.abort() }).return();
   expect(sandbox.addDeposit({ amount: '1.5' })).toEqual(expect.any(String));
   sandbox.advance(0);
+});
+
+test('a port that is in use is named with its cure', async () => {
+  const port = Number(new URL(sandbox.url).port);
+  await expect(startSandbox({ port })).rejects.toMatchObject({
+    code: 'port-in-use',
+    message: expect.stringContaining('EADDRINUSE'),
+    cure: expect.stringContaining('port 0'),
+  });
+});
+
+test('a closed sandbox takes no change', async () => {
+  const closed = await startSandbox({ transactions: 1 });
+  await closed.close();
+  const changes = [
+    () => closed.addDeposit(),
+    () => closed.setState('order', 'success'),
+    () => closed.advance(1),
+    () => closed.setFaults({}),
+  ];
+  for (const change of changes)
+    expect(change).toThrow(expect.objectContaining({ code: 'closed', cure: expect.any(String) }));
 });
