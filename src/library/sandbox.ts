@@ -47,24 +47,9 @@ export type Sandbox = {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   checkSandboxOptions(options);
-  const {
-    fault = 0,
-    arrivals = 0,
-    latency = 0,
-    order = 'newest-first',
-    transactions = 0,
-  } = options;
-  const { push = null, ...given } = options;
   let aheadMs = 0;
   const sandbox = await start({
-    ...pick(given, ['port', 'wallets', 'seed', 'rate', 'pageSizeMax', 'signer', 'settleMs']),
-    faultRate: fault,
-    arrivalsPerSecond: arrivals,
-    latencyMs: latency,
-    listOrder: order,
-    transactions,
-    paramNames: completeParamNames(options.paramNames),
-    push,
+    ...emulatorOptions(options),
     clock: () => Date.now() + aheadMs,
   }).catch(cannotStart);
   let isClosed = false;
@@ -115,6 +100,28 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       isClosed = true;
       return sandbox.close();
     },
+  };
+}
+
+/** Returns the options under the names that the emulator itself has for them. */
+function emulatorOptions(options: SandboxOptions) {
+  const {
+    push = null,
+    fault = 0,
+    arrivals = 0,
+    latency = 0,
+    order = 'newest-first',
+    transactions = 0,
+  } = options;
+  return {
+    ...pick(options, ['port', 'wallets', 'seed', 'rate', 'pageSizeMax', 'signer', 'settleMs']),
+    faultRate: fault,
+    arrivalsPerSecond: arrivals,
+    latencyMs: latency,
+    listOrder: order,
+    transactions,
+    paramNames: completeParamNames(options.paramNames),
+    push,
   };
 }
 

@@ -9,7 +9,8 @@ const readersMax = 3;
 
 /**
  * Creates the reader of the pages to look things up. A page waits at most `waitMs` for those before it, then its read
- * rejects with a TimeoutError. It reads for `readMs` at most. What is read is redacted, because the service may echo a secret.
+ * rejects with a TimeoutError. It reads for `readMs` at most. What is read is redacted, because the service may echo a
+ * secret.
  */
 export function createPageReader(
   ledger: Pick<Ledger, 'transaction'>,

@@ -127,16 +127,15 @@ export function connectLedger(options: {
   }
 
   function ledgerOf(pool: pg.Pool, name: string): Ledger {
+    const connect = () => pool.connect();
     const patient = () => open(instance, { wallet: name, isPatient: true });
     return {
       instance,
       wallet: name,
       db: drizzle(pool),
       pool,
-      transaction(work, settings = '', signal) {
-        const lendOwn = () => pool.connect();
-        return runTransaction(signal ? lendUntil(signal, lendOwn) : lendOwn, work, settings, log);
-      },
+      transaction: (work, settings = '', signal = undefined) =>
+        runTransaction(lendUntil(signal, connect), work, settings, log),
       longTransaction: (work) =>
         runTransaction(lendOnce(patient), work, waitingForLocksBriefly, log),
       session: async () => sessionOf(await patient()),

@@ -24,8 +24,9 @@ export function lendOnce(open: () => Promise<pg.Client>): Lend {
   };
 }
 
-/** Returns what lends connections until the signal aborts. A connection that is lent then is closed. */
-export function lendUntil(signal: AbortSignal, lend: Lend): Lend {
+/** Returns what lends connections until the signal, if any, aborts. A connection that is lent then is closed. */
+export function lendUntil(signal: AbortSignal | undefined, lend: Lend): Lend {
+  if (!signal) return lend;
   return async () => {
     signal.throwIfAborted();
     const client = await lend();
