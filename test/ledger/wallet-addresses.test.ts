@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { storeListedAddresses } from '../../src/ledger/addresses/address-store.ts';
+import { adoptForeign, listForeign } from '../../src/ledger/addresses/adopt-store.ts';
 import {
   mirrorPools,
   readPoolLevels,
@@ -49,6 +50,29 @@ test('the same address text is a row of each wallet, and assigning one leaves th
   expect(await takeAddress(ledger.db, 60, 'customer')).toBeNull();
   expect(await takeAddress(second.db, 60, 'customer')).toBe('0x1');
   expect(await query('select wallet from engine.null_takes')).toEqual([]);
+});
+
+test('an address that another wallet has as its own is not adopted, and is said to be so', async () => {
+  await fill('w2', 3);
+  await query(
+    `update ledger.addresses set generated_by = null, status = 'foreign' where address = '0x3'`,
+  );
+  expect(await takeAddress(second.db, 60, 'customer')).toBe('0x2');
+  await query(`insert into ledger.addresses (wallet, slip44, address, status, first_seen_at)
+    select 'main', 60, '0x' || n, 'foreign', now() from generate_series(1, 4) n`);
+  expect(await listForeign(ledger.db, 60, null)).toMatchObject([
+    { address: '0x1', otherWallet: 'w2', isGivenThere: false },
+    { address: '0x2', otherWallet: 'w2', isGivenThere: true },
+    { address: '0x3', otherWallet: null, isGivenThere: false },
+    { address: '0x4', otherWallet: null, isGivenThere: false },
+  ]);
+  expect(await ledger.transaction((db) => adoptForeign(db, 60, ['0x1']))).toBe(0);
+  expect(await ledger.transaction((db) => adoptForeign(db, 60, null))).toBe(2);
+  expect(
+    await query(
+      `select address from ledger.addresses where wallet = 'main' and status = 'available' order by 1`,
+    ),
+  ).toEqual([{ address: '0x3' }, { address: '0x4' }]);
 });
 
 test('an address that another chain of the other wallet has is nobody else’s', async () => {

@@ -101,7 +101,10 @@ export async function poolAdopt(
   const isUnsafe = await isAdoptionUnsafe(ledger.db);
   const free = isUnsafe
     ? 0
-    : foreign.filter(({ hasDeposit, refused }) => !hasDeposit && refused === null).length;
+    : foreign.filter(
+        ({ hasDeposit, refused, otherWallet }) =>
+          !hasDeposit && refused === null && otherWallet === null,
+      ).length;
   if (!json) process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
   const adopted = yes
     ? await ledger.longTransaction((db) => adoptForeign(db, slip44, asked))
@@ -113,15 +116,23 @@ export async function poolAdopt(
     const counts = `${countWords(free)} of ${countWords(foreign.length)}`;
     say(
       context,
-      `chain ${slip44}: ${counts} foreign addresses can be adopted; ${adviceFor(isUnsafe)}`,
+      `chain ${slip44}: ${counts} foreign addresses can be adopted${ofOthersWords(foreign)}; ${adviceFor(isUnsafe)}`,
     );
   } else {
     say(
       context,
-      `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available`,
+      `${countWords(adopted)} ${adopted === 1 ? 'address' : 'addresses'} of chain ${slip44} became available${ofOthersWords(foreign)}`,
     );
   }
   return 0;
+}
+
+/** `, 3 stay foreign because another wallet of this ledger has them`; empty if none has any. */
+function ofOthersWords(foreign: readonly ForeignAddress[]): string {
+  const count = foreign.filter(({ otherWallet }) => otherWallet !== null).length;
+  if (count === 0) return '';
+  const [stay, them] = count === 1 ? ['stays', 'it'] : ['stay', 'them'];
+  return `, ${countWords(count)} ${stay} foreign because another wallet of this ledger has ${them}`;
 }
 
 const adviceFor = (isUnsafe: boolean) =>
@@ -137,6 +148,8 @@ function foreignLine({
   otherPools,
   refused,
   isSetAside,
+  otherWallet,
+  isGivenThere,
 }: ForeignAddress): string {
   const notes = [
     `first seen ${firstSeenAt}`,
@@ -144,6 +157,11 @@ function foreignLine({
     ...(isSetAside ? ['set aside when the database moved: see `wallet-ledger recover`'] : []),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
     ...(otherPools.length > 0 ? [`belongs to ${poolsWords(otherPools)} of this ledger`] : []),
+    ...(otherWallet === null
+      ? []
+      : [
+          `${isGivenThere ? 'given to a reference by' : 'in the pool of'} wallet ${otherWallet} of this ledger: stays foreign`,
+        ]),
     ...(isHandedOut ? ['handed out on another chain: stays assigned to that reference'] : []),
   ];
   return `${printableText(address)}  ${notes.join(' · ')}`;

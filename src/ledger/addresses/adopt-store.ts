@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { listOf, number, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { listOf, number, orNull, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { addresses } from '../own-tables.ts';
 import { recountUse } from './address-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
@@ -23,9 +23,18 @@ export type ForeignAddress = {
   refused: string | null;
   /** A move that is not recorded yet has set the address aside. */
   isSetAside: boolean;
+  /** Another wallet of this ledger that has the address, on any chain, as its own; it is never adopted here. */
+  otherWallet: string | null;
+  /** That wallet has given the address to a reference. */
+  isGivenThere: boolean;
 };
 
 const a = alias(addresses, 'a');
+
+/** The rows of other wallets of this ledger that have the address a in their pools, or gave it to a reference. */
+const ofOthers = sql`from ledger.addresses o
+    where o.address_key = a.address_key and o.wallet <> engine.wallet()
+      and (o.generated_by is not null or o.status <> 'foreign' and o.status <> 'used' or o.assigned_at is not null)`;
 
 /** Moves for which no operator has recorded yet which addresses of this wallet were handed out. */
 const unrecordedMoves = sql`
@@ -50,6 +59,8 @@ select ${pick({ address: a.address, refused: a.refused })},
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
        exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)},
        a.is_set_aside as ${out('isSetAside', truth)},
+       (select o.wallet ${ofOthers} order by o.assigned_at is null, o.wallet limit 1) as ${out('otherWallet', orNull(text))},
+       exists (select ${ofOthers} and o.assigned_at is not null) as ${out('isGivenThere', truth)},
        array(select o.slip44 from own.addresses o
               where o.address_key = a.address_key and o.slip44 <> ${slip44} and o.generated_by is not null
               order by o.slip44) as ${out('otherPools', listOf(number))}
@@ -74,7 +85,8 @@ select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) a
 
 /**
  * Makes the chain's foreign addresses without a deposit available, or only the named ones. An address that one
- * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign.
+ * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign,
+ * as does one that another wallet of this ledger has as its own: each wallet would hand it out.
  * Returns the number of addresses that became available. Call it inside a transaction.
  *
  * Throws LedgerError `database-moved` while a move is not recorded: what it set aside, and what the list has shown
@@ -101,6 +113,7 @@ export async function adoptForeign(
 with chosen as (
   select a.address_key from own.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
+     and not exists (select ${ofOthers})
    order by a.address_key
      for update
 ),
