@@ -94,7 +94,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'lagging-list-after-a-move',
     promise: moved,
     wrong: 'what the previous home generated counts as the answer that was lost',
-    in: 'resolveRequest',
+    in: 'closeByList',
     find: "and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours')",
     put: '',
     caughtBy:
@@ -104,7 +104,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'order-by-clock',
     promise: 'Pools hand out once',
     wrong: 'the clock says whether an address came before the request',
-    in: 'resolveRequest',
+    in: 'closeByList',
     find: 'where a.generated_by is null and a.after_request >= r.id\n',
     put: 'where a.generated_by is null and a.first_seen_at > r.requested_at\n',
     caughtBy:

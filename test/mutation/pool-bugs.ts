@@ -44,10 +44,21 @@ export const poolBugs: PlantedBug[] = [
     caughtBy: protocol,
   },
   {
+    id: 'other-chain-unasked',
+    promise: 'Pools hand out once',
+    wrong:
+      'an answer with addresses of another chain is taken before the list of this one shows them',
+    in: 'openAnswers',
+    find: '(await isAnyElsewhere(db, slip44, addresses))',
+    put: 'addresses.length === 0',
+    caughtBy:
+      '[A4] of an answer with addresses of another chain nothing joins that the list does not show, and what the list shows instead is ours',
+  },
+  {
     id: 'surplus-is-ours',
     promise: 'Pools hand out once',
     wrong: 'more new addresses than were asked for are taken for ours',
-    in: 'resolveRequest',
+    in: 'closeByList',
     find: '= (select num from request) and not bool_or(is_elsewhere)',
     put: '> 0',
     caughtBy:
@@ -270,6 +281,15 @@ export const poolBugs: PlantedBug[] = [
     put: 'and (d.is_refused or d.is_lost',
     caughtBy:
       'a number whose answer was lost once is asked for again, one that is lost each time is a limit',
+  },
+  {
+    id: 'adopted-twice',
+    promise: 'Pools hand out once',
+    wrong: '`pool adopt` takes addresses that another wallet of the ledger hands out',
+    in: 'adoptForeign',
+    find: 'and not exists (select ${ofOthers})',
+    put: '',
+    caughtBy: 'an address that another wallet has as its own is not adopted, and is said to be so',
   },
   {
     id: 'adopted-unasked',

@@ -96,6 +96,13 @@ describe('the address request protocol', () => {
       kind: 'resolve',
       id: 7,
       isAnswered: true,
+      refusals: 1,
+    });
+    // The list shows addresses, and not those of the answer: it settles as after a lost one.
+    const unshown = { ...held, isUnshown: true, listReadAgeMs: 1 };
+    expect(decidePool({ ...shown, filter: 'works', open: unshown }, limits)).toEqual({
+      kind: 'settle',
+      ms: settleMs - 1,
     });
     const broken = { ...shown, filter: 'broken' as const, isFilterTried: true };
     expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
@@ -143,6 +150,7 @@ describe('the address request protocol', () => {
     ageMs: 5_000,
     isOwnerAlive: true,
     hasAnswer: false,
+    isUnshown: false,
     listReadAgeMs: null,
   };
 
@@ -218,7 +226,7 @@ describe('the address request protocol', () => {
     [
       'believes the list after that',
       { open: { ...open, state: 'unknown', listReadAgeMs: settleMs } },
-      { kind: 'resolve', id: 7, isAnswered: false },
+      { kind: 'resolve', id: 7, isAnswered: false, refusals: 1 },
     ],
   ])('a pool %s', (_name, change, action) => {
     expect(decidePool({ ...full, ...change }, limits)).toEqual(action);

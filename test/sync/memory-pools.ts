@@ -238,7 +238,7 @@ export class MemoryPools {
           const request = this.requests[id - 1];
           if (request?.state === 'unknown') request.listReadAt ??= this.#now();
         }),
-      resolveRequest: (id) => run(() => this.#resolve(id)),
+      resolveRequest: (id, ifNoneJoins) => run(() => this.#resolve(id, ifNoneJoins)),
       forceFilling: (slip44) =>
         run(
           () => void Object.assign(this.chain(slip44).pool, { isFilling: true, nextTryAt: null }),
@@ -276,6 +276,7 @@ export class MemoryPools {
       ageMs: this.#now() - at,
       isOwnerAlive: owner !== self && this.#isAlive(owner),
       hasAnswer: answer !== null,
+      isUnshown: this.#unshown(slip44, answer ?? []).length > 0,
       listReadAgeMs: listReadAt === null ? null : this.#now() - listReadAt,
     };
   }
@@ -330,7 +331,8 @@ export class MemoryPools {
   #storeAnswer(answer: Answer) {
     const { id, slip44, num, addresses, rejects, ifNoneJoins } = answer;
     const { pool } = this.chain(slip44);
-    if (addresses.length > 0 && !isAnswerEnough(pool.filter.value)) {
+    const isElsewhere = addresses.some((each) => this.#others(slip44, each).length > 0);
+    if (isElsewhere || (addresses.length > 0 && !isAnswerEnough(pool.filter.value))) {
       const request = this.requests[id - 1];
       if (!request || !isOpen(request)) return null;
       if (request.state === 'sent') turn(request, 'unknown');
@@ -350,7 +352,7 @@ export class MemoryPools {
   }
 
   /** Ours are the addresses that were known nowhere before, unless as another chain's own; of too many, none is. */
-  #storeGenerated(id: number, given: string[], unreadable = 0): number {
+  #storeGenerated(id: number, given: string[], unreadable = 0, unshown = 0): number {
     const request = this.requests[id - 1];
     if (!request) return 0;
     const { slip44, num, at } = request;
@@ -369,7 +371,7 @@ export class MemoryPools {
     const received = [...addresses.values()].filter((each) => each.generatedBy === id).length;
     Object.assign(pool, { refusals: 0, losses: 0, nextTryAt: null, lastError: null });
     turn(request, 'done');
-    const error = received === num ? null : describeShortfall(num, came);
+    const error = received === num ? null : describeShortfall(num, came, unshown);
     const generated = Math.max(request.generated ?? 0, ours.length + unreadable);
     Object.assign(request, { received, generated, answer: null, error });
     if (received === 0 && isOver(request)) pool.nextTryAt = this.#now();
@@ -377,11 +379,36 @@ export class MemoryPools {
     return received;
   }
 
-  #resolve(id: number): number {
+  #resolve(id: number, { refusals, delayMs }: Answer['ifNoneJoins']): number {
     const request = this.requests[id - 1];
     if (request?.state !== 'unknown') return 0;
-    const { slip44, num, at, answer } = request;
-    if (answer) return this.#storeGenerated(id, answer);
+    const { slip44, answer } = request;
+    if (!answer) return this.#closeByList(request);
+    const joined = this.#resolveAnswer(request, answer);
+    const { pool } = this.chain(slip44);
+    if (joined === 0)
+      Object.assign(pool, { refusals, nextTryAt: this.#now() + delayMs, lastError: request.error });
+    return joined;
+  }
+
+  #resolveAnswer(request: AddressRequest, answer: string[]): number {
+    const unshown = this.#unshown(request.slip44, answer);
+    if (unshown.length === 0) return this.#storeGenerated(request.id, answer);
+    const joined = this.#closeByList(request);
+    const shown = answer.filter((each) => !unshown.includes(each));
+    return joined > 0 || shown.length === 0
+      ? joined
+      : this.#storeGenerated(request.id, shown, 0, unshown.length);
+  }
+
+  /** Addresses of an answer that the list does not show; none, if no other chain has any of the answer. */
+  #unshown(slip44: number, answer: string[]): string[] {
+    if (!answer.some((each) => this.#others(slip44, each).length > 0)) return [];
+    return answer.filter((each) => !this.chain(slip44).addresses.get(each)?.isListed);
+  }
+
+  #closeByList(request: AddressRequest): number {
+    const { id, slip44, num, at } = request;
     const found = this.#unclaimed(slip44, ([, { firstSeenAt }]) => firstSeenAt > at);
     const isElsewhere = found.some(([address]) => this.#others(slip44, address).length > 0);
     const isShared = this.chain(slip44).pool.filter.value === 'shared';
@@ -390,6 +417,9 @@ export class MemoryPools {
     turn(request, 'done');
     request.received = isOurs ? found.length : 0;
     request.generated = found.length;
+    const unproven =
+      isOurs || found.length === 0 ? '' : ', which nobody can prove to be ours: they stay foreign';
+    request.error = `the answer named addresses of other chains that the list of this one does not show; the list shows ${found.length} new addresses of ${num}${unproven}`;
     return request.received;
   }
 

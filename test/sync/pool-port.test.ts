@@ -166,7 +166,7 @@ async function close(port: PoolTransactions, one: Closing, request: Request): Pr
   if (one.kind === 'fail')
     return await port.failRequest(id, { error, refusals: 3, delayMs: 15 * minuteMs, numMax: 1 });
   if (one.kind === 'list-read') return await port.noteListRead(id);
-  return await port.resolveRequest(id);
+  return await port.resolveRequest(id, { refusals: 4, delayMs: 15 * minuteMs });
 }
 
 async function answer(

@@ -13,6 +13,7 @@ import { recountUse } from './address-store.ts';
 import { describeShortfall, nothingCame } from './describe-shortfall.ts';
 import { lockPoolOf, readChainFilter } from './pool-store.ts';
 import { judgements, judgeShown, noteRefusals, storeJudgements } from './refused-addresses.ts';
+import { isAnyElsewhere } from './unshown-answer.ts';
 
 /** A clear answer of the service, and the backoff of the chain if no address of the answer joins the pool. */
 export type Answer = {
@@ -44,8 +45,10 @@ export function openAnswers(
         const { id, slip44, addresses } = answer;
         await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
         await storeRejects(db, answer.rejects);
-        const isAnyGiven = addresses.length > 0;
-        if (isAnyGiven && !isAnswerEnough(await readChainFilter(db, slip44, chainParam))) {
+        const isHeld =
+          !isAnswerEnough(await readChainFilter(db, slip44, chainParam)) ||
+          (await isAnyElsewhere(db, slip44, addresses));
+        if (addresses.length > 0 && isHeld) {
           await holdAnswer(db, answer);
           return null;
         }
@@ -84,7 +87,7 @@ async function dropAnswer(
 
 /**
  * Puts off the addresses of a clear answer. The ledger stores none of them before the list's chain filter is shown to
- * work.
+ * work, and none of an answer with addresses of another chain before the list of this one shows them.
  */
 async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Promise<void> {
   await lockPoolOf(db, id);
@@ -101,14 +104,19 @@ async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Pro
  * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
  * prove which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was
  * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still
- * counts. `unreadable`: entries of the answer without an address, which may be generated, too. Returns the number of
- * addresses that joined the pool. Call it inside a transaction.
+ * counts. `unreadable`: entries of the answer without an address, which may be generated, too; `unshown`: addresses that it
+ * named as well and that the list does not show. Returns the number of addresses that joined the pool. Call it inside a
+ * transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
   id: number,
   addresses: string[] | null,
-  { unreadable = 0, isExclusive = false }: { unreadable?: number; isExclusive?: boolean } = {},
+  {
+    unreadable = 0,
+    unshown = 0,
+    isExclusive = false,
+  }: { unreadable?: number; unshown?: number; isExclusive?: boolean } = {},
 ): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
@@ -162,7 +170,7 @@ select (select count(*) from given) as ${out('came', number)}, (select count(*) 
     update own.address_requests r
        set state = 'done', finished_at = now(), received = n.received, answer = null,
            generated = greatest(r.generated, ${came.fresh + unreadable}),
-           error = case when n.received <> r.num then ${describeShortfall(num, came)}::text end
+           error = case when n.received <> r.num then ${describeShortfall(num, came, unshown)}::text end
       from (select count(*)::int as received from own.addresses where generated_by = ${id}) n
      where r.id = ${id}
     returning ${pick({ received: alias(addressRequests, 'r').received })}`;
@@ -226,11 +234,11 @@ async function judgeAnswer(
   return { slip44, num, judged: await judgeShown(db, slip44, given) };
 }
 
-/**
- * Backs off as after a refusal. A service that accepts and returns no usable address may still generate, so without a
- * backoff we would ask forever.
- */
-async function postponePool(db: LedgerDb, { id, slip44, ifNoneJoins }: Answer): Promise<void> {
+/** Backs off as after a refusal, because a service that returns no usable address may still generate. */
+export async function postponePool(
+  db: LedgerDb,
+  { id, slip44, ifNoneJoins }: Pick<Answer, 'id' | 'slip44' | 'ifNoneJoins'>,
+): Promise<void> {
   const { refusals, delayMs } = ifNoneJoins;
   await db.execute(sql`
     update own.pools

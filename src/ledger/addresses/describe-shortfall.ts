@@ -5,7 +5,14 @@ export type Came = { came: number; fresh: number; keys: string[] };
 export const nothingCame: Came = { came: 0, fresh: 0, keys: [] };
 
 /** Returns what came and what was done with it, for an answer that did not bring what was requested. */
-export function describeShortfall(num: number, { came, fresh, keys }: Came): string {
+export function describeShortfall(num: number, came: Came, unshown = 0): string {
+  const brought = describeCame(num, came);
+  return unshown > 0
+    ? `${brought}, and ${unshown} that the list of this chain does not show`
+    : brought;
+}
+
+function describeCame(num: number, { came, fresh, keys }: Came): string {
   const requested = `${num} ${num === 1 ? 'address was' : 'addresses were'} requested`;
   if (came === 0) return `${requested}, and no usable one came`;
   if (fresh === 0) return `${requested}; ${came} came, all known before: none joined the pool`;

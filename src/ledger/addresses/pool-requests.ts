@@ -17,6 +17,7 @@ import { addressRequests, pools } from '../own-tables.ts';
 import { isExcess, lockPoolOf, notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 import { readSiblingLists, type SiblingLists } from './sibling-lists.ts';
+import { isUnshown } from './unshown-answer.ts';
 
 /** A chain's pool and its open request, read under the lock of the pool's row. Ages use the database's clock. */
 export type PoolRow = {
@@ -27,14 +28,14 @@ export type PoolRow = {
   isFilling: boolean;
   /** Upper bound of addresses per request, learned from refusals and lost answers. */
   numMax: number;
-  /** Numbers of refusals and of lost answers in a row. */
+  /** Refusals and lost answers in a row. */
   refusals: number;
   losses: number;
   /** Milliseconds until the service may be asked again after a refusal; 0 or less: now. */
   nextTryInMs: number;
   /** Addresses that open requests and those of the last 24 h (plus 10 min) may have generated, listed or not. */
   generated24h: number;
-  /** The service has shown a text that is no address of the chain, and no operator has acknowledged it yet. */
+  /** The service has shown a text that is no address of the chain, not acknowledged yet. */
   isStopped: boolean;
   /** The last answer named too many addresses, so none is usable, and no operator has forced filling since. */
   isExcess: boolean;
@@ -57,19 +58,18 @@ export type OpenRequest = {
   ageMs: number;
   /** The sender's liveness connection still exists, and the sender is not the caller itself. */
   isOwnerAlive: boolean;
-  /** The answer arrived, and is put off until the list's chain filter is shown to work. */
+  /** The answer arrived, and is put off until the list's chain filter is shown to work, or the list shows it. */
   hasAnswer: boolean;
+  /** The answer names an address of another chain, and the list does not show all that it names. */
+  isUnshown: boolean;
   /** Milliseconds since the list was first read to its end after the answer was lost or put off; null: not yet. */
   listReadAgeMs: number | null;
 };
 
-/** A lost answer. Only the address list can show its result; later requests of the chain ask for at most `numMax`. */
+/** A lost answer. Only the address list shows its result; later requests of the chain ask for at most `numMax`. */
 export type Loss = { error: string; numMax: number };
 
-/**
- * A certain refusal, the `refusals`-th in a row that makes the chain wait: it waits `delayMs` and then asks for at most
- * `numMax`.
- */
+/** The `refusals`-th certain refusal in a row: the chain waits `delayMs` and then asks for at most `numMax`. */
 export type Refusal = { error: string; refusals: number; delayMs: number; numMax: number };
 
 /** A change that a plan writes before it releases the lock. */
@@ -161,6 +161,7 @@ async function lockPool(
     ageMs: [ms(sql`now() - r.requested_at`), number],
     isOwnerAlive: [isOwnerAlive, truth],
     hasAnswer: [sql`r.answer is not null`, truth],
+    isUnshown: [isUnshown, truth],
     listReadAgeMs: [
       ms(sql`now() - case when r.list_read_at <= now() then r.list_read_at end`),
       orNull(number),

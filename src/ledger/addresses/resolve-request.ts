@@ -2,23 +2,28 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, pick, query, truth } from '../connection/query-rows.ts';
 import { addresses, addressRequests } from '../own-tables.ts';
-import { storeGenerated } from './address-answer-store.ts';
+import { type Answer, postponePool, storeGenerated } from './address-answer-store.ts';
 import { recountUse } from './address-store.ts';
 import { lockPoolOf } from './pool-store.ts';
 import { judgeMisfits } from './refused-addresses.ts';
+import { readShownAnswer } from './unshown-answer.ts';
 
 /**
  * Closes a request whose answer was lost, according to what the list has shown since. The new addresses are ours only
  * if there are exactly as many as were requested, no other chain has any of them, the list differs from those of other
  * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
  * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead, as
- * `storeGenerated` does (`isExclusive` is for it). Returns the number of addresses that joined the pool. Call it inside
- * a transaction.
+ * `storeGenerated` does (`isExclusive` is for it). An answer with addresses of another chain counts as lost as far as
+ * the list does not show what it names. If nothing of an answer joins, the pool waits as `ifNoneJoins` says. Returns the
+ * number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function resolveRequest(
   db: LedgerDb,
   id: number,
-  { isExclusive = false }: { isExclusive?: boolean } = {},
+  {
+    isExclusive = false,
+    ifNoneJoins,
+  }: { isExclusive?: boolean; ifNoneJoins?: Answer['ifNoneJoins'] } = {},
 ): Promise<number> {
   await lockPoolOf(db, id);
   const { slip44 } = addressRequests;
@@ -26,13 +31,34 @@ export async function resolveRequest(
     select ${pick({ slip44 })}, answer is not null as ${out('hasAnswer', truth)}
       from own.address_requests where id = ${id} and state = 'unknown' for update`;
   if (!request) return 0;
-  if (request.hasAnswer) return await storeGenerated(db, id, null, { isExclusive });
+  const joined = await closeRequest(db, id, { ...request, isExclusive });
+  if (request.hasAnswer && joined === 0 && ifNoneJoins)
+    await postponePool(db, { id, slip44: request.slip44, ifNoneJoins });
+  return joined;
+}
+
+async function closeRequest(
+  db: LedgerDb,
+  id: number,
+  request: { slip44: number; hasAnswer: boolean; isExclusive: boolean },
+): Promise<number> {
+  const { slip44, hasAnswer, isExclusive } = request;
+  if (!hasAnswer) return await closeByList(db, id, slip44);
+  const { unshown, shown } = await readShownAnswer(db, id);
+  if (unshown === 0) return await storeGenerated(db, id, null, { isExclusive });
+  const joined = await closeByList(db, id, slip44);
+  if (joined > 0 || shown.length === 0) return joined;
+  return await storeGenerated(db, id, shown, { unshown });
+}
+
+/** Closes a request by all that the list has shown since. */
+async function closeByList(db: LedgerDb, id: number, slip44: number): Promise<number> {
   const shown = await query(db)`
     select ${pick({ key: alias(addresses, 'a').addressKey })} from own.addresses a join own.address_requests r on r.slip44 = a.slip44
      where r.id = ${id} and a.generated_by is null and a.after_request >= r.id`;
   await judgeMisfits(
     db,
-    request.slip44,
+    slip44,
     shown.map(({ key }) => key),
   );
   const resolved = await query(db)`
@@ -63,7 +89,10 @@ adopted as (
 closed as (
   update own.address_requests r
      set state = 'done', finished_at = now(), received = (select count(*) from adopted), generated = v.found,
-         error = format('the answer was lost (%s); the list shows %s new addresses of %s%s', r.error, v.found, r.num,
+         error = format('%s; the list shows %s new addresses of %s%s',
+                        case when r.answer is null then format('the answer was lost (%s)', r.error)
+                             else 'the answer named addresses of other chains that the list of this one does not show' end,
+                        v.found, r.num,
                         case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
     from verdict v where r.id = ${id}
 )

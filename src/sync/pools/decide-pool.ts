@@ -10,7 +10,8 @@ import type { OpenRequest, PoolRow, PoolWrite } from '../../ledger/addresses/poo
  *   (none) ──▶ sent ─────────────────────▶ done
  *                │  ╲  clear refusal
  *                │   ╲───────────────────▶ failed   then: wait, request fewer
- *                │ answer lost, owner dead; or: the list is not yet shown to apply the chain filter
+ *                │ answer lost, owner dead; or: the list is not yet shown to apply the chain filter, or to have what
+ *                │ the answer names of another chain
  *                ▼
  *             unknown ──▶ list read ──▶ wait ──▶ filter shown ──▶ list read again ──▶ done
  *                ╲── late clear answer, or one that the list does not show ─────────▶ done
@@ -68,7 +69,8 @@ export type PoolAction =
   | { kind: 'read-sibling'; slip44: number }
   | { kind: 'settle'; ms: number }
   | { kind: 'prove-filter' }
-  | { kind: 'resolve'; id: number; isAnswered: boolean }
+  /** `refusals`: as for `drop-answer`, if nothing of a postponed answer joins the pool. */
+  | { kind: 'resolve'; id: number; isAnswered: boolean; refusals: number }
   /** The list does not show the addresses of a postponed answer. `refusals`: what it counts as, with those before. */
   | { kind: 'drop-answer'; id: number; refusals: number }
   | { kind: 'request'; num: number }
@@ -197,12 +199,15 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
     const isUnderWay = open.isOwnerAlive && open.ageMs < sentMaxMs;
     return isUnderWay ? { kind: 'busy' } : { kind: 'lose', id: open.id, num: open.num };
   }
-  const { id, hasAnswer: isAnswered } = open;
+  const { id } = open;
+  // An answer that the list does not bear out is searched in the list, as a lost one.
+  const isAnswered = open.hasAnswer && !open.isUnshown;
   if (open.listReadAgeMs === null) return { kind: 'read-list', lostId: id, isAnswered };
   if (isAnswered) return decideAnswer(facts, open, limits);
   const leftMs = settleMs(facts.losses, limits) - open.listReadAgeMs;
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
-  return decideFilter(facts, limits) ?? { kind: 'resolve', id, isAnswered };
+  const refusals = facts.refusals + 1;
+  return decideFilter(facts, limits) ?? { kind: 'resolve', id, isAnswered, refusals };
 }
 
 /**
@@ -210,15 +215,15 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
  * a lost answer.
  */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
-  const resolve = { kind: 'resolve', id: open.id, isAnswered: true } as const;
+  const refusals = facts.refusals + 1;
+  const resolve = { kind: 'resolve', id: open.id, isAnswered: true, refusals } as const;
   if (isAnswerEnough(facts.filter)) return resolve;
   if (!facts.isListEmpty) return decideFilter(facts, limits) ?? resolve;
   const leftMs = limits.settleMs - (open.listReadAgeMs ?? 0);
   if (leftMs > 0) return { kind: 'settle', ms: leftMs };
   if (!facts.isListFresh) return { kind: 'read-list', lostId: open.id, isAnswered: true };
   const patienceMs = Math.max(answerPatience.leastMs, answerPatience.settleTimes * limits.settleMs);
-  if (-leftMs >= patienceMs)
-    return { kind: 'drop-answer', id: open.id, refusals: facts.refusals + 1 };
+  if (-leftMs >= patienceMs) return { kind: 'drop-answer', id: open.id, refusals };
   return blocked(
     'the address list does not show the first addresses yet; they prove that it honours the chain parameter',
   );

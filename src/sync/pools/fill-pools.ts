@@ -211,7 +211,12 @@ async function act(
     case 'resolve': {
       const reading = { ...options, isAnswered: action.isAnswered };
       if (!(await readAddressList(context, slip44, reading))) return 'incomplete';
-      report.rowsInserted += await pools.resolveRequest(action.id);
+      const { id, refusals } = action;
+      const joined = await pools.resolveRequest(id, {
+        refusals,
+        delayMs: refusalDelayMs(refusals),
+      });
+      report.rowsInserted += joined;
       return 'again';
     }
     case 'drop-answer': {

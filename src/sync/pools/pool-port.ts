@@ -51,10 +51,10 @@ export type PoolPort = {
   /** Records that the list was read to its end after the answer was lost or postponed. */
   noteListRead(id: number): Promise<void>;
   /**
-   * Closes a lost request by the addresses that the list has shown since. Returns the number of addresses that joined
-   * the pool.
+   * Closes a lost request by the addresses that the list has shown since, or a postponed answer. Returns the number of
+   * addresses that joined the pool.
    */
-  resolveRequest(id: number): Promise<number>;
+  resolveRequest(id: number, ifNoneJoins: Answer['ifNoneJoins']): Promise<number>;
   /** Marks the pool to be filled up to its target, above the threshold as well, and ends the wait after a refusal. */
   forceFilling(slip44: number): Promise<void>;
   /** Records the reason why the pool cannot be filled, for `status`. */
@@ -89,8 +89,10 @@ export function openPoolPort(context: SyncContext): PoolPort {
   return {
     ...requests,
     ...openAnswers(ledger, { chainParam, isExclusive }, ownerOf),
-    resolveRequest: (id) =>
-      ledger.transaction((transaction) => resolveRequest(transaction, id, { isExclusive })),
+    resolveRequest: (id, ifNoneJoins) =>
+      ledger.transaction((transaction) =>
+        resolveRequest(transaction, id, { isExclusive, ifNoneJoins }),
+      ),
     chainsInDoubt: () => chainsInDoubt(db),
     noteListRead: (id) => noteListRead(db, id),
     forceFilling: (slip44) => forceFilling(db, slip44),
