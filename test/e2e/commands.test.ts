@@ -116,6 +116,20 @@ test('a row that can not be stored at all makes the backfill end with 3', async 
   });
 });
 
+test('verify proposes no repair for an address that the service does not list', async () => {
+  const { env, query } = await withService({ transactions: 0 });
+  const settings = { ...env, ADDRESS_POOLS: '60:1:1' };
+  expect((await runProgram(['backfill'], settings)).code).toBe(0);
+  await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
+    values (60, '0x' || repeat('ab', 20), 'foreign', now())`);
+  expect(await runProgram(['verify'], settings)).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(
+      /1 row differs from the service; the service does not list addresses that the ledger has: ask the operator/,
+    ),
+  });
+}, 60_000);
+
 test('verify does not call a list equal of which the service refused a page that may be more than its end', async () => {
   const { env } = await withService({ transactions: 0 });
   const service = await startListingService();

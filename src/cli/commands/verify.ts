@@ -54,7 +54,7 @@ function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean)
   const left = drifts.reduce((sum, drift) => sum + leftCount(drift), -unread);
   if (left > 0) {
     const mayRepair = !isRepair && drifts.some(isRepairable);
-    const cure = mayRepair ? 'run `wallet-ledger verify --repair`' : 'see the lines above';
+    const cure = mayRepair ? 'run `wallet-ledger verify --repair`' : cureOf(drifts);
     process.stderr.write(
       forWallet(
         context.settings,
@@ -78,9 +78,19 @@ function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean)
     );
 }
 
-function isRepairable({ missing, different, extra }: Drift): boolean {
-  return missing.length + different.length + extra.length > 0;
+function cureOf(drifts: Drift[]): string {
+  return drifts.some(({ name, extra }) => isAddressList(name) && extra.length > 0)
+    ? 'the service does not list addresses that the ledger has: ask the operator of the service'
+    : 'see the lines above';
 }
+
+/** A repair marks extra transactions as unlisted; addresses have no such mark. */
+function isRepairable({ name, missing, different, extra }: Drift): boolean {
+  const cured = isAddressList(name) ? 0 : extra.length;
+  return missing.length + different.length + cured > 0;
+}
+
+const isAddressList = (name: string) => name.startsWith('addresses:');
 
 /** A part that could not be compared, because the service did not answer it. */
 type Failure = { name: string; error: LedgerError };
