@@ -37,6 +37,10 @@ test('a list that spells addresses otherwise than the answer shows the same ones
   expect(
     await query("select distinct listed_as[1] ~ '^41' as is_hex from ledger.addresses"),
   ).toEqual([{ is_hex: true }]);
+  // The answer came first, although it was put off until the list was read.
+  expect(await query("select distinct address ~ '^T' as is_first from ledger.addresses")).toEqual([
+    { is_first: true },
+  ]);
   await adoptForeign(ledger.db, 195, null);
   const taken = [];
   for (let n = 1; n <= 20; n += 1) {

@@ -104,9 +104,9 @@ async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Pro
  * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
  * prove which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was
  * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still
- * counts. `unreadable`: entries of the answer without an address, which may be generated, too; `unshown`: addresses that it
- * named as well and that the list does not show. Returns the number of addresses that joined the pool. Call it inside a
- * transaction.
+ * counts. `unreadable`: entries of the answer without an address, which may be generated, too; `unshown`: addresses
+ * that it named as well and that the list does not show. Returns the number of addresses that joined the pool. Call it
+ * inside a transaction.
  */
 export async function storeGenerated(
   db: LedgerDb,
@@ -119,6 +119,8 @@ export async function storeGenerated(
   }: { unreadable?: number; unshown?: number; isExclusive?: boolean } = {},
 ): Promise<number> {
   await lockPoolOf(db, id);
+  // An answer that was put off came before the list, and so did its spellings.
+  const isHeld = addresses === null || unshown > 0;
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
   const given = givenOf(id, judged);
   // Inserts every unknown address as foreign first. The next statement then sees the rows that other transactions
@@ -153,7 +155,7 @@ ours as (
 ),
 joined as (
   update own.addresses a
-     set generated_by = o.id, place = engine.current_place(), unchecked_until = '0',
+     set generated_by = o.id, address = case when ${isHeld} then o.address else a.address end, place = engine.current_place(), unchecked_until = '0',
          status = case when a.status = 'foreign' then 'available' else a.status end
     from ours o
    where a.slip44 = o.slip44 and a.address_key = o.key and a.refused is null

@@ -14,8 +14,8 @@ import { readShownAnswer } from './unshown-answer.ts';
  * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
  * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead, as
  * `storeGenerated` does (`isExclusive` is for it). An answer with addresses of another chain counts as lost as far as
- * the list does not show what it names. If nothing of an answer joins, the pool waits as `ifNoneJoins` says. Returns the
- * number of addresses that joined the pool. Call it inside a transaction.
+ * the list does not show what it names. If nothing of an answer joins, the pool waits as `ifNoneJoins` says. Returns
+ * the number of addresses that joined the pool. Call it inside a transaction.
  */
 export async function resolveRequest(
   db: LedgerDb,
