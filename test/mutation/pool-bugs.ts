@@ -161,7 +161,7 @@ export const poolBugs: PlantedBug[] = [
     promise: 'Pools never lose',
     wrong:
       'an answer with more addresses than were requested is described as one without new addresses',
-    in: 'describeShortfall',
+    in: 'describeCame',
     find: 'if (fresh === 0)',
     put: 'if (fresh === 0 || fresh > num)',
     caughtBy: '[A4] of an answer with more new addresses than were asked for none is handed out',
