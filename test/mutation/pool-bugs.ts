@@ -50,7 +50,7 @@ export const poolBugs: PlantedBug[] = [
       'an answer with addresses of another chain is taken before the list of this one shows them',
     in: 'openAnswers',
     find: '(await isAnyElsewhere(db, slip44, addresses))',
-    put: 'addresses.length === 0',
+    put: '(await isAnyElsewhere(db, slip44, []))',
     caughtBy:
       '[A4] of an answer with addresses of another chain nothing joins that the list does not show, and what the list shows instead is ours',
   },
