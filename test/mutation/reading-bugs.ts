@@ -401,7 +401,7 @@ export const readingBugs: PlantedBug[] = [
     wrong: 'a total that fell and came back is taken for one that never moved',
     in: 'afterPage',
     find: '+ fall',
-    put: '',
+    put: '+ 0 * fall',
     caughtBy: 'never claims completeness while a row is missing, even when rows are removed',
   },
   {
