@@ -51,7 +51,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const sandbox = await start({
     ...emulatorOptions(options),
     clock: () => Date.now() + aheadMs,
-  }).catch(cannotStart);
+  });
   let isClosed = false;
 
   function requireOpen(): void {
@@ -128,16 +128,6 @@ function emulatorOptions(options: SandboxOptions) {
 function wasClosed(): LedgerError {
   const cure = 'start another one with startSandbox()';
   return new LedgerError('closed', 'the sandbox was closed', { cure });
-}
-
-function cannotStart(thrown: unknown): never {
-  const cause = toError(thrown);
-  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
-  throw new LedgerError(
-    isTaken ? 'port-in-use' : 'usage',
-    `the sandbox cannot listen: ${cause.message}`,
-    { cause, cure: 'choose another port, or port 0 for any free one' },
-  );
 }
 
 /** Converts the emulator's refusal of a coin, an amount or an order to LedgerError `usage`. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { LedgerError, toError } from '../kernel/errors.ts';
 import { headerText } from './authentication/authenticate.ts';
 import { createControlRoutes } from './control-routes.ts';
 import { pushChanges } from './push-changes.ts';
@@ -24,7 +25,7 @@ export type Sandbox = SandboxWallet & {
 
 const bodyBytesMax = 65_536;
 
-/** Starts the emulator on 127.0.0.1. Rejects when the port is in use. */
+/** Starts the emulator on 127.0.0.1. Rejects with LedgerError `port-in-use`, or `usage` for a port that is none. */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = withDefaults(given);
   const wallets = createSandboxWallets(options);
@@ -41,7 +42,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, '127.0.0.1', resolve);
-  });
+  }).catch(cannotListen);
   const { port } = server.address() as AddressInfo;
 
   let pushing: (() => void)[] = [];
@@ -101,4 +102,14 @@ async function readCall(request: IncomingMessage): Promise<Call> {
     body: Buffer.concat(chunks).toString('utf8'),
     headers: request.headers,
   };
+}
+
+function cannotListen(thrown: unknown): never {
+  const cause = toError(thrown);
+  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
+  throw new LedgerError(
+    isTaken ? 'port-in-use' : 'usage',
+    `the sandbox cannot listen: ${cause.message}`,
+    { cause, cure: 'choose another port, or port 0 for any free one' },
+  );
 }

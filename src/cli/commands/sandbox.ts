@@ -1,5 +1,4 @@
 import { untilAborted } from '../../kernel/abortable-sleep.ts';
-import { LedgerError, toError } from '../../kernel/errors.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox-options.ts';
 import { sandboxSettings } from '../../sandbox/sandbox-settings.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
@@ -12,24 +11,11 @@ export async function sandbox(
   context: CommandContext,
   options: Partial<SandboxOptions>,
 ): Promise<number> {
-  const running = await startSandbox(options).catch(cannotStart);
+  const running = await startSandbox(options);
   context.shutdown.add('sandbox', () => running.close());
   const lines = Object.entries(sandboxSettings(running)).map(([name, value]) => `${name}=${value}`);
   process.stdout.write(`${lines.join('\n')}\n`);
   context.log.info({ port: running.port, baseUrl: running.baseUrl }, 'sandbox listening');
   await untilAborted(context.shutdown.signal);
   return 0;
-}
-
-function cannotStart(thrown: unknown): never {
-  const cause = toError(thrown);
-  const isTaken = 'code' in cause && cause.code === 'EADDRINUSE';
-  throw new LedgerError(
-    isTaken ? 'port-in-use' : 'usage',
-    `the sandbox cannot listen: ${cause.message}`,
-    {
-      cause,
-      cure: 'choose another --port, or --port 0 for any free one',
-    },
-  );
 }

@@ -3,7 +3,7 @@ import type { Ledger, LedgerDb } from './connect-ledger.ts';
 /** Upper bound of each statement of a reader who waits in front of a page, in ms. */
 const briefMs = 2_000;
 
-/** Upper bound of all of its statements in ms. Only a connection on which nothing comes back reaches it. */
+/** Upper bound of all of its statements in ms, also on a connection on which nothing comes back. */
 const answerMs = 8_000;
 
 /** A plan for any value of a filter would not know how rare the value is. */
@@ -12,7 +12,7 @@ set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_cust
 
 /**
  * Runs reads in one snapshot, in a transaction that cannot write. PostgreSQL ends a statement that takes longer than
- * 2 s, with the SQLSTATE 57014. Where nothing comes back for `withinMs`, the connection is closed.
+ * 2 s, with the SQLSTATE 57014. After `withinMs` in all, the connection is closed.
  */
 export async function readBriefly<T>(
   ledger: Pick<Ledger, 'transaction'>,
