@@ -110,6 +110,6 @@ function cannotListen(thrown: unknown): never {
   throw new LedgerError(
     isTaken ? 'port-in-use' : 'usage',
     `the sandbox cannot listen: ${cause.message}`,
-    { cause, cure: 'choose another port, or port 0 for any free one' },
+    { cause, cure: 'choose another port; port 0 (--port 0) takes any free one' },
   );
 }
