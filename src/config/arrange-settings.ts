@@ -7,8 +7,8 @@ import { settingsOfWallet } from './settings-of-wallet.ts';
 type Beside = Pick<Settings, 'feed' | 'secretFiles' | 'secrets' | 'warnings'>;
 
 /**
- * Puts the values into groups: those of every wallet, and beside them those of the first one. A value that did not
- * parse is replaced by its default.
+ * Groups the values by wallet, and repeats the groups of the first wallet at the top. A value that did not parse is
+ * replaced by its default.
  */
 export function arrangeSettings(
   shared: Partial<SettingValues>,

@@ -35,7 +35,7 @@ function checkStatusPages(values: Partial<SettingValues>): string[] {
   ];
 }
 
-/** Each token opens one thing, so that whoever holds one cannot use it for another. */
+/** Requires different tokens, so that the holder of one cannot use it for the purpose of another. */
 function checkTokens(values: Partial<SettingValues>): string[] {
   const { HTTP_TOKEN: pages, HINT_TOKEN: hints, FEED_TOKEN: feed } = values;
   return [

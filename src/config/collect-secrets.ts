@@ -1,7 +1,7 @@
 import type { Environment } from '../kernel/vocabulary.ts';
 import type { SettingTexts } from './read-setting-texts.ts';
 
-/** Variables of credentials: those that another one outranks too, and those with a prefix of no wallet. */
+/** Variables of credentials, including those that another variable overrides and those whose prefix names no wallet. */
 const credentials = /(?:^|__)WALLET_API_(?:SECRET|KEY)$|^PGPASSWORD$/i;
 /** OpenTelemetry's variables that carry the headers of its collector: `name=value,name=value`, percent-encoded. */
 const collectorHeaders = /^OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS$/;

@@ -31,8 +31,8 @@ export const databaseUrl = parsedOrThrown((text) => {
 });
 
 /**
- * The same without a name of the connections. pg would prefer it to the name by which other processes see that this one
- * is alive.
+ * The same without `application_name`. pg would prefer it to the connection name by which other processes see that this
+ * one is alive.
  */
 export const ownDatabaseUrl = databaseUrl.transform((text) => {
   const url = new URL(text);
@@ -42,8 +42,8 @@ export const ownDatabaseUrl = databaseUrl.transform((text) => {
 });
 
 /**
- * Writes `verify-full` for the modes that pg takes for it. Otherwise pg prints nine lines of warning at each start, and
- * its next version verifies less.
+ * Writes `verify-full` for the modes that pg treats as `verify-full`. Otherwise pg prints nine lines of warnings at
+ * each start, and its next version verifies less.
  */
 function sayingFull(text: string, parameter: Parameters): string {
   if (parameter('uselibpqcompat') === 'true') return text;
@@ -79,7 +79,10 @@ function readAddress(text: string, schemes: readonly string[]): URL {
   );
 }
 
-/** Returns true if a character of the password ended the host, or stands for the beginning of an encoded one. */
+/**
+ * Returns true if a special character of the password was not percent-encoded, so that it ended the host or broke the
+ * encoding.
+ */
 function isCutByPassword({ username, password, pathname, hash }: URL): boolean {
   try {
     decodeURIComponent(username + password);

@@ -65,7 +65,7 @@ export function parseSettings(
   const isNew = problems.some((problem) => /WALLET_BASE_URL\b.*: not set/.test(problem));
   // A setting may be missing because its name is mistyped.
   const warnings = settings.warnings.map(createRedactor(settings.secrets));
-  // Apart from the mistakes, which are counted.
+  // Listed separately, because the message states the number of mistakes.
   const remarks = warnings.length === 0 ? '' : `. Besides: ${warnings.join('; ')}`;
   const message = `${sentence(problems)}${remarks}`;
   throw new LedgerError('settings', message, isNew ? { cure: firstSteps } : {});

@@ -29,9 +29,9 @@ function readEnvFile(path: string): string {
 }
 
 /**
- * A setting, whose quoted value may have several lines; a comment; or a blank line. Node takes an indented comment and
- * the setting behind it for one setting with a strange name, and cuts a value without quotes at its first `#`: behind a
- * blank that is a comment, as for other programs.
+ * Matches a setting, a comment or a blank line. A quoted value may span lines. An indented comment is a mistake,
+ * because Node reads it and the setting after it as one setting with a strange name. So is a `#` in an unquoted value,
+ * where Node cuts the value, unless a blank precedes it: there a comment begins, as in other programs.
  */
 const entry =
   /^(?:[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=(?:[^\S\n]*(?:'[^']*'|"[^"]*"|`[^`]*`)[^\n]*|[^\n#]*(?:(?<=[^\S\n])#[^\n]*)?)|#[^\n]*|[^\S\n]*)$/gm;

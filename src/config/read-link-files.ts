@@ -1,6 +1,6 @@
 import { readSettingFile } from './read-secret.ts';
 
-/** Parameters of DATABASE_URL that name files: who may write one of them can speak in the server's place. */
+/** Parameters of DATABASE_URL that name files. A user who can write one of them can impersonate the server. */
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'];
 
 /** Returns the files that DATABASE_URL names, and a problem for each that is missing or that others may write. */

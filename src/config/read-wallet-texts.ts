@@ -25,7 +25,7 @@ export function readWalletTexts(
   const prefix = prefixOf(name);
   const own = readSettingTexts(env, readFile, prefix);
   const texts = { ...shared.texts, ...own.texts };
-  // A text of its own that cannot be read: the text that holds for all is not the one that was meant.
+  // A variable of the wallet itself that cannot be read must not fall back to the shared text.
   for (const each of own.given) if (own.texts[each] === undefined) delete texts[each];
   return {
     ...own,

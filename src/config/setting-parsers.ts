@@ -114,7 +114,7 @@ export const shortName = parsed('1 to 40 letters, digits, . _ and -', (text) =>
   /^[\w.-]{1,40}$/.test(text) ? text : undefined,
 );
 
-/** Parses a token that is sent in a header, and that nobody can guess. */
+/** Parses a token that is sent in a header, long enough that it cannot be guessed. */
 export const longToken = parsed('16 or more printable ASCII characters without spaces', (text) =>
   /^[\x21-\x7e]{16,}$/.test(text) ? text : undefined,
 );

@@ -31,7 +31,7 @@ export type ServiceSettings = SettingGroups['service'] & { baseUrl: string; apiS
  * `settingsOfWallet` selects another. Code that concerns a wallet uses `settingsOfWallet`. All other groups are shared.
  */
 export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'http' | 'feed'> & {
-  /** Name of the wallet that the groups of one wallet are of. */
+  /** Name of the wallet whose values the groups of one wallet have. */
   wallet: string;
   /** Names of all wallets, in the order of WALLETS. */
   walletNames: readonly string[];

@@ -16,9 +16,9 @@ const knownNames = settingEntries.flatMap(([name, { isSecret }]) =>
 const walletSettings = knownNames.filter(isPerWallet);
 
 /**
- * Returns a sentence for each variable that is named like a setting and is not a setting: with a prefix of ours, or
- * with one or two letters other than those of a setting that is not set. Without `areNamesValid`, a prefix that is not
- * among the wallets' is no reason for one, because the name may be a mistaken one of WALLETS.
+ * Returns a sentence for each variable that looks like a setting and is none. It has a prefix of ours, or differs in
+ * one or two letters from a setting that is not set. An unknown wallet prefix is reported only with `areNamesValid`:
+ * otherwise it may be a mistaken name in WALLETS.
  */
 export function warnOfUnknownNames(
   env: Environment,
@@ -46,7 +46,7 @@ function warnOfName(env: Environment, name: string, prefixes: readonly string[])
   const isOurs = ourPrefixes.test(name) || single.length > 0;
   const meant =
     single[0] ?? nearestName(name, knownNames, isOurs ? editsMax : strangeEditsMax(name));
-  // Beside the setting itself, it is a variable of another program.
+  // If the similar setting is set as well, the variable belongs to another program.
   const isStrange = meant === undefined || env[meant] !== undefined || foreignNames.has(name);
   return !isOurs && isStrange ? [] : [`${name} is not a setting${suggest(meant)}`];
 }
@@ -89,8 +89,8 @@ function nearestName(
 }
 
 /**
- * Returns the edit distance of two texts: the insertions, deletions, replacements and exchanges of two neighbours
- * between them. Where there are more than `atMost`, infinity.
+ * Returns the edit distance of two texts: the number of insertions, deletions, replacements and exchanges of
+ * neighbours. Returns infinity if it exceeds `atMost`.
  */
 function editDistance(from: string, to: string, atMost: number): number {
   let before: number[] = [];
@@ -107,7 +107,7 @@ function editDistance(from: string, to: string, atMost: number): number {
       ];
       next.push(Math.min(...ways));
     }
-    // Each way to a later row leads through one of two that follow each other.
+    // Every path to a later row passes through one of two consecutive rows, so both minimums bound the result.
     if (Math.min(...row, ...next) > atMost) return Number.POSITIVE_INFINITY;
     before = row;
     row = next;

@@ -1,8 +1,8 @@
 import { parsedOrThrown } from './setting-parsers.ts';
 
 /**
- * Parses `{base_url}` of the wallet service; returns it without a trailing slash. Whether it may be http depends on
- * another setting.
+ * Parses `{base_url}` of the wallet service; returns it without a trailing slash. Another setting decides if http is
+ * allowed.
  */
 export const serviceBaseUrl = parsedOrThrown((text) => {
   const url = readUrl(text);

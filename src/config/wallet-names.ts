@@ -6,7 +6,7 @@ export const walletNameDefault = 'main';
 const namesMax = 100;
 const lettersMax = 32;
 
-/** The settings that each wallet may have of its own: the one place that says which ones these are. */
+/** Matches the settings that each wallet may have of its own; the only place that defines them. */
 const perWallet = /^(?:WALLET_|POOL_|ADDRESS_POOLS$)/;
 
 /** Returns true if `NAME__SETTING` can set the setting for one wallet. */

@@ -5,7 +5,7 @@ export const numLimit = 200;
 const numberWords = /\bnum|limit|exceed|too many|maximum|quota/i;
 /** Words of a refusal that concern the pace of requests: a smaller number would not help. */
 const paceWords = /\brate\b|frequen|too many requests|too often|slow down|per (second|minute)/i;
-/** Number of refusals in a row from which the number is doubted whatever the words. */
+/** Refusals in a row after which the number counts as the cause, whatever the message says. */
 const doubtedRefusals = 3;
 
 /**
@@ -22,7 +22,7 @@ export function numAfterRefusal(num: number, refusals: number, message: string):
  *
  * `refusedAfterGrant`: the smallest number that was refused today right after a smaller one was granted. It is a limit
  * of the service, not a transient fault. `missing`: how many addresses today's answers lacked. The service may have
- * generated these as well, so that they and the next number stay within `numLimit`.
+ * generated them all the same, so they and the next number together stay within `numLimit`.
  */
 export function numAfterGrant(
   num: number,

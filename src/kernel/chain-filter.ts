@@ -12,7 +12,8 @@ export const unusedChain = 2_000_000_017;
 
 /**
  * `shared`: the service reads the chain parameter, but no list differs from another. Its chains may share their
- * addresses, or it lists those of all chains. So only clear answers tell which addresses were generated for a chain.
+ * addresses, or every list may show those of all chains. So only clear answers tell which addresses were generated for
+ * a chain.
  */
 export type ChainFilter = 'works' | 'shared' | 'broken' | 'unknown';
 
@@ -25,8 +26,9 @@ export function isAnswerEnough(filter: ChainFilter): boolean {
 export type ListSample = { addresses: string[]; total: number | null; isWhole: boolean };
 
 /**
- * Another chain's list, beside the chain's own: requested, then the own list again, then this one again. `isApart`: it
- * shows addresses, and the own list has none of them. `answers` is null if the service refused to list the chain.
+ * Result of comparing the list of another chain with the chain's own list. The other list was requested first, then the
+ * own one, then the other one again. `isApart`: the other list shows addresses, and the own list has none of them.
+ * `answers` is null if the service refused to list the other chain.
  */
 export type OtherList = {
   slip44: number;

@@ -13,11 +13,11 @@ export type HiddenForms = { plain: Parts[]; hex: Parts[] };
 const formMin = 8;
 const partMin = 12;
 const partMax = 16;
-/** Minimum of different characters; a part with fewer is a run of zeros or a ruler. */
+/** Minimum of different characters; a part with fewer is a run of zeros or a separator line. */
 const varietyMin = 4;
 
 const pemFrame = /-----(?:BEGIN|END)[^-\r\n]*-----/g;
-/** Matches a run of backslashes from its first one only: matching from each takes 12 s for 64 KiB of them. */
+/** Matches a run of backslashes only from its first one: starting a match at each of them takes 12 s for 64 KiB. */
 const escapes =
   /(?<!\\)\\+(?:u\{?([\da-f]{4,6})\}?|x([\da-f]{2})|[nrtbf])|%u([\da-f]{4})|%([\da-f]{2})|&#x([\da-f]{1,6});|&#(\d{1,7});/gi;
 /** Characters that may separate those of a wrapped or encoded secret. */

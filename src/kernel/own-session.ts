@@ -1,7 +1,7 @@
 /**
- * Settings of every session of the program, over those of roles, databases and connection strings. They decide what a
- * statement reads, what text a value has, what PostgreSQL prints of a view that a migration changes, and whether a
- * session lives on after an error.
+ * Settings of every session of the program. They override those of roles, databases and connection strings. They decide
+ * what a statement reads, how values are written as text, how PostgreSQL prints a view that a migration changes, and
+ * whether a session continues after an error.
  */
 const steady = {
   TimeZone: 'UTC',
@@ -31,8 +31,8 @@ function serverOptions(settings: Record<string, string>): string {
 }
 
 /**
- * Takes the server options out of a connection string, where pg would prefer them to those of the program, and puts the
- * program's own behind them: of two values the last counts.
+ * Moves the server options out of a connection string, where pg would prefer them to those of the program, and appends
+ * the program's own: of two values for one setting the last counts.
  */
 export function ownSession(
   connectionString: string,

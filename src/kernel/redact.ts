@@ -5,7 +5,7 @@ import { findHidden, hiddenFormsOf } from './hidden-secrets.ts';
 export type Redactor = (text: string) => string;
 
 const marker = '[redacted]';
-/** Characters from which a secret is replaced wherever it stands. */
+/** Minimum length of a secret that is replaced wherever it occurs. */
 const shortestAnywhere = 8;
 /** Characters around a value: the ends of the text, quotes, brackets, and the signs of assignments and lists. */
 const beforeValue = '(?<=^|["\'`=:@&?;,(\\[{<]\\s?)';
@@ -16,9 +16,9 @@ const urlCredentials = /(?<=:\/\/)[^\s/@"'`]+@/g;
 /**
  * Builds a function that replaces every occurrence of the secrets by `[redacted]`. It finds them in any letter case, in
  * hexadecimal and base64, escaped for URLs, JSON or HTML, and split by blanks or line ends. It also finds parts of 16
- * characters (12 to 16 for secrets under 24 characters) and single lines of a PEM key. Secrets of fewer than 8
- * characters are replaced only where they stand as a value (literally, JSON-escaped or URL-encoded): they are parts of
- * ordinary words. Credentials in URLs are replaced too.
+ * characters (12 to 16 for secrets under 24 characters) and single lines of a PEM key. A secret of fewer than 8
+ * characters may be part of an ordinary word, so it is replaced only as a whole value (literally, JSON-escaped or
+ * URL-encoded). Credentials in URLs are replaced too.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const isShort = (secret: string) => secret.trim().length < shortestAnywhere;

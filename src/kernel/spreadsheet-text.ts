@@ -1,9 +1,9 @@
-/** A text that a spreadsheet takes for a formula, or one whose own apostrophe would be taken for ours. */
+/** Matches a text that a spreadsheet runs as a formula, and one that already begins with an apostrophe. */
 const formula = /^['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /**
- * Returns the text with an apostrophe before it where a spreadsheet would run it as a formula, or where it begins with
- * an apostrophe. So the text is what follows one leading apostrophe, where there is one.
+ * Puts an apostrophe before a text that a spreadsheet would run as a formula, and before one that begins with an
+ * apostrophe. So the original text is always what follows one leading apostrophe.
  */
 export function harmlessText(text: string): string {
   return formula.test(text) ? `'${text}` : text;

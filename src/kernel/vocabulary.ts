@@ -36,7 +36,9 @@ export type ReadDays = {
   low: number | null;
   high: number | null;
   rows: [day: number, rows: number][];
-  /** Rows beyond this time (Unix ms) arrived after the reading began; null: it did not begin at the newest row. */
+  /**
+   * Rows beyond this time (Unix ms) arrived after the reading began. Null: the reading did not begin at the newest row.
+   */
   head: number | null;
   /** The reading has just begun at the list's newest row: the ledger must list nothing beyond `head`. */
   isHeadNew: boolean;

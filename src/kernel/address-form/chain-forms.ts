@@ -195,7 +195,10 @@ export const chainForms: ReadonlyMap<number, ChainForm> = new Map<number, ChainF
   [1815, { chain: 'Cardano', read: either(bech32With(['addr', 'addr_test'], [29, 57]), byron) }],
 ]);
 
-/** Chains whose forms differ and have texts in common: Bitcoin's kin by old addresses, Filecoin by Ethereum's. */
+/**
+ * Chains that share some texts although their forms differ: Bitcoin, Litecoin and Bitcoin Cash share old addresses,
+ * Filecoin has those of Ethereum.
+ */
 const overlaps = [
   [0, 2, 145],
   [60, 461],

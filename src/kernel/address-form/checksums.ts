@@ -4,7 +4,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base32nopad, base58, base58xrp, bech32, bech32m, createBase58check } from '@scure/base';
 
-/** A length beyond any text that carries one of these checksums. */
+/** Exceeds the length of every text with one of these checksums. */
 const lengthMax = 300;
 
 /** Returns null if the decoder throws. */

@@ -1,6 +1,8 @@
 const lengthMin = 3;
 const lengthMax = 300;
-/** Longest number that is refused; chains with numbered accounts write more than the number. */
+/**
+ * Digits up to which a bare number is refused as an address. Chains with numbered accounts write more than the number.
+ */
 const bareNumberMax = 20;
 
 /** Texts that programs write for a missing value. */
