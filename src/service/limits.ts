@@ -31,7 +31,7 @@ export const limits = {
     of: 'one answer, its texts included',
     beyond: refused,
   },
-  /** 120,000 different names take a fifth of a second to parse; as many values with the same names a tenth of it. */
+  /** Parsing 120,000 different names takes 0.2 s; parsing as many values with the same names a tenth of that. */
   answerNames: {
     max: 10_000,
     unit: 'different names',

@@ -34,7 +34,10 @@ const failures = new Set<string>([
   'service-authentication',
   'service-malformed',
 ]);
-/** A code is an answer at once; any other failure may be transient. The fourth attempt accepts an odd answer. */
+/**
+ * A code is a definite answer, so one is enough; any other failure may be transient. The fourth attempt accepts an odd
+ * answer.
+ */
 const briefly = { unsettledMax: 1, attemptsMax: 4 };
 
 /**
@@ -49,7 +52,8 @@ export async function seeChainFilter(
 ): Promise<{ filter: ChainFilter; own: string[] }> {
   const before = await sampleOrRefusal(tools, unusedChain);
   const own = await sampleList(tools, slip44);
-  // Refused before and after a list that was granted: the refusal concerns the chain and is no transient fault.
+  // If the chain is refused before and after a granted list, the refusal concerns the chain and is not a transient
+  // fault.
   const unused = await describeUnused(
     tools,
     slip44,
@@ -104,7 +108,7 @@ async function askOther(tools: FilterTools, seen: FilterSeen, other: number): Pr
   // Two empty lists show nothing, and cost no further request.
   if (isEmpty && own.addresses.length === 0)
     return { slip44: other, answers: { first, ownAfter: own, again: first, isApart: false } };
-  // Addresses that are generated meanwhile may be in the second list only; the third one would show them.
+  // Addresses that are generated meanwhile may be in the second list only; the third one then shows them too.
   const ownAfter = await sampleList(tools, slip44);
   const isApart =
     !isEmpty &&
@@ -115,7 +119,10 @@ async function askOther(tools: FilterTools, seen: FilterSeen, other: number): Pr
   return { slip44: other, answers: again && { first, ownAfter, again, isApart } };
 }
 
-/** Requests the refused lists again, and the own list was granted meanwhile: refusals of both times are no faults. */
+/**
+ * Returns true if the refusals alone show the filter. Requests the refused lists again, with the own list in between:
+ * refusals at both times are not transient faults.
+ */
 async function isShownByRefusals(tools: FilterTools, seen: FilterSeen): Promise<boolean> {
   if (judgeFilter({ ...seen, areAllAsked: true }) !== 'works') return false;
   if (seen.others.length > 0) await sampleList(tools, seen.slip44);

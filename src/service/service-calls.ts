@@ -24,7 +24,7 @@ export type PageQuery = {
    * unreadable answers, and three codes if more than 10 rows are requested.
    */
   failuresMax?: number | undefined;
-  /** Maximum of answers with a code other than 0; goes before `failuresMax`. */
+  /** Maximum of answers with a code other than 0; overrides `failuresMax`. */
   unsettledMax?: number | undefined;
   /** The list was empty before: null or [] in place of its page 1 is no fault. */
   isKnownEmpty?: boolean | undefined;
@@ -50,7 +50,7 @@ const refusedSizeAttempts = 3;
 /** A smaller page may be readable, so the caller gets the error early. */
 const unreadableAttempts = 3;
 
-/** Time (ms) after which a detail that is not answered is left to a later pass: one order must not hold up a pass. */
+/** Time (ms) after which an unanswered detail is left to a later pass: one order must not delay the whole pass. */
 const unreachableDetailMs = 20_000;
 
 /** Builds the call of the transaction list (docs/wallet-service-api.md, section 4.3). */

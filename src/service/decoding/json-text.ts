@@ -77,7 +77,7 @@ function writeLeaf(value: unknown, style: Style): string {
   return typeof value === 'boolean' ? String(value) : 'null';
 }
 
-/** Writes a text, of a longer one than there is room for only the beginning: the document is cut there anyway. */
+/** Writes a text. Longer texts are first cut to the room that is left, because the document is cut there anyway. */
 function writeText(text: string, style: Style): string {
   return style.text(text.slice(0, Math.max(0, style.room) + 1));
 }

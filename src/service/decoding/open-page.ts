@@ -14,7 +14,7 @@ export type RawPage = {
   totalSize: number | null;
   /** A page without a total and without a list, which was accepted as empty. */
   isListless?: boolean;
-  /** Page 1 for which nothing came, which was accepted as an empty list. */
+  /** Page 1 whose data was an empty form instead of a page object, which was accepted as an empty list. */
   isNothing?: boolean;
 };
 

@@ -121,7 +121,7 @@ function createHmacSigner(
   };
 }
 
-/** Throws a settings error if the shared secret of an hmac recipe is PEM: nobody shares a key file as a password. */
+/** Throws a settings error if the shared secret of an hmac recipe is PEM: a key file is not a shared secret. */
 function refusePem(signer: string, secret: string): void {
   if (!secret.trim().startsWith('-----BEGIN')) return;
   const mistake = findKeyMistake(secret);

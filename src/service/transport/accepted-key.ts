@@ -1,6 +1,6 @@
 import type { Failure } from './judge-answer.ts';
 
-/** Memory of the answers that show the key to be accepted. */
+/** Remembers the answers that show that the service accepts the key. */
 export type AcceptedKey = {
   /** Notes such an answer. */
   note(): void;

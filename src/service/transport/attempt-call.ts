@@ -27,7 +27,10 @@ export type Call<T> = RequestParts & {
   malformedMax?: number;
   /** Maximum of answers such as HTTP 500; default: the maximum of attempts. */
   failingMax?: number;
-  /** Ms after which no attempt follows one without an answer, or with one such as HTTP 500; default: no limit. */
+  /**
+   * Time (ms) from the beginning of the call after which no attempt follows one without an answer, or one such as HTTP
+   * 500; default: no limit.
+   */
   unreachableMs?: number;
   /** Maximum of attempts; default: that of the retry policy. */
   attemptsMax?: number;

@@ -12,13 +12,13 @@ export type Failure = {
   isRetryable: boolean;
   /** Milliseconds for which the service asked all processes to wait; null means the default backoff. */
   pauseMs?: number | null;
-  /** True for HTTP 403, which is about the key's rights more likely than about its signature or the nonce. */
+  /** True for HTTP 403, which more likely concerns the key's rights than its signature or the nonce. */
   isOfRights?: boolean;
-  /** True for HTTP 404 of a GET: the service has no such path, or not what was asked for. */
+  /** True for HTTP 404 of a GET: the service does not have the path, or the requested record. */
   isNotFound?: boolean;
   /** True for a failure of the service itself, such as HTTP 500. */
   isAnswered?: boolean;
-  /** Action for the operator, where the answer itself shows what is wrong; a retry then gets the same answer. */
+  /** Action for the operator if the answer itself shows the cause; a retry then gets the same answer. */
   cure?: string | undefined;
   cause?: unknown;
 };

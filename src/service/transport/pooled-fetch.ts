@@ -10,7 +10,7 @@ import { limits } from '../limits.ts';
 /** About a hundred times a page of 200 rows. */
 const bodyBytesMax = limits.answerBytes.max;
 
-/** Length of an answer, in bytes or characters, above which the event loop runs between the steps of reading it. */
+/** Length of an answer, in bytes or characters, above which reading it yields to the event loop between its steps. */
 export const largeLength = 256 * 1024;
 
 const unpackers = new Map([

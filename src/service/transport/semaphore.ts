@@ -1,8 +1,8 @@
 import { type Lane, lanes } from '../../kernel/ticket.ts';
 
 /**
- * Limits the number of tasks that run at once. Of those that wait, the highest lane goes first, and each lane in order
- * of arrival.
+ * Limits the number of tasks that run at once. The highest waiting lane goes first; each lane is served in order of
+ * arrival.
  */
 export type Semaphore = {
   /** Runs the work once a slot is free. Rejects with the signal's reason if it aborts before that. */
@@ -11,7 +11,7 @@ export type Semaphore = {
 
 /** Number of slots from which one is kept for the first lane, so that it need not wait for a slow answer. */
 const slotsToReserve = 4;
-/** A waiting lane is passed over by higher ones so often, then it goes first. */
+/** Number of times that higher lanes may pass a waiting lane; then it goes first. */
 const passesMax = 3;
 
 type Queue = { waiting: Set<() => void>; passes: number; slotsToLeave: number };

@@ -35,7 +35,8 @@ export async function sendRequest(
     const response = await ky(url, {
       method,
       ...(body !== '' && { body }),
-      // Sends the signed parts: ky would copy the headers four times, and its Request has to be read back.
+      // Sends the signed parts themselves: ky would copy the headers four times, and its Request would have to be read
+      // back.
       fetch: () => fetch({ method, url, headers, body }, signal, isLenient),
       redirect: 'manual',
       // The caller has the only layer of retries, because each attempt needs a ticket and a signature of its own, and
