@@ -5,10 +5,12 @@ import { beginEpoch, healHome, lockHome, openMove, readAway } from './home-store
 import { type Move, readMoves, waitingFor } from './move-store.ts';
 
 /**
- * Accepts the operator's statement that these wallets have lost nothing. Their addresses that moves set aside become
- * available again, except those assigned, used, adopted, refused or paid to since, and those of wallets whose move an
- * operator has recorded. If the database is away, it begins a new epoch; this sets aside the addresses of all other
- * wallets. Returns the number of addresses that became available. Call it inside a transaction.
+ * Accepts the operator's statement that these wallets have lost nothing. The addresses that moves set aside become
+ * available again, except those that were assigned, used, adopted, refused or paid to since. Addresses of a wallet
+ * whose move an operator has recorded stay as they are.
+ *
+ * If the database is away, it begins a new epoch; this sets aside the addresses of all other wallets. Returns the
+ * number of addresses that became available. Call it inside a transaction.
  */
 export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Promise<number> {
   const [others] = await query(db)`
@@ -22,7 +24,7 @@ export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Prom
        and set_aside_epoch in (select m.epoch from engine.moves m
                                 where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))
     returning wallet as ${out('wallet', text)}, slip44 as ${out('slip44', number)}, address_key as ${out('key', text)}`;
-  // A deposit that does not count yet leaves a foreign address as it is.
+  // A foreign address stays foreign if it has a deposit that does not count yet.
   let available = 0;
   for (let at = 0; at < back.length; at += recountedAtOnce)
     available += await recountAvailable(db, back.slice(at, at + recountedAtOnce));
@@ -30,8 +32,8 @@ export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Prom
 }
 
 /**
- * Returns the moves for which an operator has still to record what one of these wallets handed out, oldest first. The
- * move of a database that is away is among them. Call it inside a transaction, before `acceptMove`.
+ * Returns the moves for which an operator has not yet recorded what one of these wallets handed out, oldest first. If
+ * the database is away, its present move is one of them. Call it inside a transaction, before `acceptMove`.
  */
 export async function movesToRecord(db: LedgerDb, wallets: readonly string[]): Promise<Move[]> {
   await lockHome(db);
@@ -51,7 +53,9 @@ async function beginUnchanged(db: LedgerDb): Promise<void> {
 
 const recountedAtOnce = 2_000;
 
-/** Sets the use of addresses of any wallets from their deposits. Returns the number of those that are available. */
+/**
+ * Recomputes the use of addresses of any wallets from their deposits. Returns the number of those that are available.
+ */
 async function recountAvailable(
   db: LedgerDb,
   rows: { wallet: string; slip44: number; key: string }[],
@@ -70,7 +74,7 @@ async function recountAvailable(
 
 /**
  * Records that an operator knows which addresses of these wallets were handed out. A move whose new epoch has begun is
- * acknowledged once it is recorded for every wallet that has addresses and does not rest.
+ * acknowledged once it is recorded for every wallet that has addresses and is in the WALLETS of a daemon.
  */
 export async function acknowledgeMoves(db: LedgerDb, wallets: readonly string[]): Promise<void> {
   const isHealed = sql`acknowledged_at is null and healed_at is not null`;

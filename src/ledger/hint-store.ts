@@ -17,15 +17,18 @@ export const hintChannel = 'ledger_hints';
 
 /** Milliseconds between two requests that hints cause for one subject. */
 const turnMs = 1_000;
-/** Pause after a look that failed, and upper bound of the one after a look that cost many requests. */
+/** Pause after a look that failed, and upper bound of the pause after a look that cost many requests. */
 const failurePauseMs = 15_000;
 const pauseMaxMs = 60_000;
 /** Upper bound of the orders whose details one turn fetches. */
 const ordersPerTurn = 50;
 
-/** A hint that no daemon serves. The daemon that took it may have failed. */
+/** Condition that no daemon serves the hint. The daemon that took it may have failed. */
 const isWaiting = sql.raw(`(h.taken_at is null or h.taken_at < now() - interval '30 seconds')`);
-/** The turn has come. A turn far ahead was set before the clock was turned back. */
+/**
+ * Condition that the next request of the subject is allowed. A time far in the future is ignored, because it was set
+ * before the clock was turned back.
+ */
 const isTurn = sql.raw(
   `(t.next_at <= now() or t.next_at > now() + ${2 * pauseMaxMs} * interval '1 millisecond')`,
 );
@@ -35,7 +38,7 @@ export async function storeHint(db: LedgerDb, orderNos: readonly string[]): Prom
   await db.execute(sql`select engine.add_hints(${sql.param([...orderNos])}::text[])`);
 }
 
-/** A hint for which nobody waits any more. */
+/** Condition that the hint is too old to be served. */
 const isOld = sql.raw(`(
   h.hinted_at < now() - case when h.subject = 'details' then interval '1 minute' else interval '10 minutes' end
   and (h.subject = 'details' or h.taken_at is not null))`);
@@ -81,8 +84,8 @@ export async function takeLook(db: LedgerDb, list: HintSubject): Promise<number[
 }
 
 /**
- * Ends a look. `fruitless`: its requests beyond those that brought rows; each of them counts as a turn. Null: the look
- * failed, and its hints wait to be taken again.
+ * Ends a look. `fruitless`: number of its requests beyond those that brought rows; each of them lengthens the pause by
+ * one turn. Null: the look failed, and its hints wait to be taken again.
  */
 export async function endLook(
   db: LedgerDb,

@@ -21,7 +21,8 @@ export async function requireHome(db: LedgerDb): Promise<void> {
 /**
  * Throws LedgerError `database-moved` if the database has moved since the request was inserted. The addresses of its
  * answer may have been handed out at the previous home. After a restore the number may belong to a later request, of
- * another owner or chain; with `owner` null every owner will do. Call it in the transaction that stores the answer.
+ * another owner or chain. With `owner` null the owner is not compared. Call it in the transaction that stores the
+ * answer.
  */
 export async function requireHomeOfRequest(
   db: LedgerDb,

@@ -12,7 +12,8 @@ import * as run from './schema/sync-runs.ts';
 import * as transaction from './schema/transactions.ts';
 
 // The tables as one wallet sees them: views of the schema `own`, with the rows of the wallet for which the ledger was
-// opened (`connectLedger`). Statements of the program name these; the tables themselves are for what concerns all.
+// opened (`connectLedger`). Statements of the program name these views. They name the tables themselves only for what
+// concerns all wallets.
 
 export const addresses = own(address.addresses);
 export const addressRequests = own(address.addressRequests);
@@ -29,8 +30,8 @@ export const transactionChanges = own(transaction.transactionChanges);
 export const transactions = own(transaction.transactions);
 
 /**
- * Name of the wallet for which the ledger was opened. The function engine.wallet() says the same, but a role that may
- * only read has no right to its schema.
+ * Name of the wallet for which the ledger was opened. The function engine.wallet() returns the same, but a role that
+ * may only read has no right to its schema.
  */
 export const ownWallet = sql`coalesce(nullif(current_setting('ledger.wallet', true), ''), 'main')`;
 

@@ -8,10 +8,10 @@ import { rescheduleDetails } from './transactions/detail-checks.ts';
 const rebuildLock = 7_246_018;
 
 /**
- * Rebuilds what is derived from the transactions and addresses of all wallets, unless the database is at home: a
- * restore may have brought back those alone, and addresses may have been deleted. Reads every transaction.
- * Several processes do it one after the other; those whose turn comes after the heal find nothing to do. Call it before
- * the move is healed, whose locks are to be held briefly.
+ * Rebuilds what is derived from the transactions and addresses of all wallets if the database is away from home: a
+ * restore may have brought back only the transactions and addresses, and addresses may have been deleted. Reads every
+ * transaction. Several processes do it one after the other; after the move is healed, the others find nothing to do.
+ * Call it before the move is healed, because healing must hold its locks briefly.
  */
 export async function rebuildWhileAway(ledger: Ledger): Promise<void> {
   await ledger.longTransaction(async (db) => {
@@ -35,7 +35,7 @@ export async function rebuildDerived(db: LedgerDb): Promise<void> {
   }
   await workAs(session?.own ?? 'main');
   await mendTotals(db);
-  // Whoever stores addresses counts them in the same transaction, so the next statement sees each one that is counted.
+  // Every writer of addresses counts them in the same transaction, so the next statement sees each counted address.
   await db.execute(sql`
     select from ledger.streams where name like 'addresses:%' order by wallet, name for no key update`);
   // Unlike transactions, addresses have no trigger that counts deleted rows.

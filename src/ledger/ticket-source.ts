@@ -37,7 +37,7 @@ export type TicketPort = {
 const tripsMax = 2;
 /**
  * Returns tickets of the ledger's wallet from `ledger.take_tickets`. Requests of the same event loop turn share one
- * round trip, as do those that wait while `tripsMax` trips are under way. So the database sees few statements for any
+ * round trip, as do those that wait while `tripsMax` trips are in progress. So the database sees few statements for any
  * number of requests in flight. A ticket that cannot be used in time is discarded.
  */
 export function createTicketSource(
@@ -91,8 +91,8 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   };
 
   /**
-   * Detects falling numbers: they mean that someone replaced the database's files with those of an earlier time. After
-   * a restore that was healed since the highest number was given, they are part of that move and not a second one.
+   * Detects falling numbers: they mean that the database's files were replaced by those of an earlier time. If a
+   * restore was healed after the highest number was given, they are part of that move and not a second one.
    */
   const noticeReturn = async (grants: Grant[], givenMs: number, before: Highest): Promise<void> => {
     if (grants.length === 0) return;
@@ -106,7 +106,7 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
   const pump = async (): Promise<void> => {
     if (isGathering || trips >= tripsMax || waiters.isEmpty()) return;
     isGathering = true;
-    // Gathers requests that follow answers of the same moment: they ask in the same turn.
+    // Waits one turn, because requests that follow answers of the same moment ask in the same turn.
     await nextTurn();
     isGathering = false;
     const next = waiters.takeHighest();

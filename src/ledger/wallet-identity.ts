@@ -58,7 +58,7 @@ export async function claimWallet(db: LedgerDb, name: string, own: WalletIdentit
   await requireWallet(db, name, own);
 }
 
-/** The statements of a version that knows one wallet only reach the rows of all wallets. */
+/** Statements of a version that knows one wallet only would reach the rows of all wallets. */
 async function requireNoEarlierVersion(db: LedgerDb, name: string): Promise<void> {
   const sessions = await query(db)`
     select pid || coalesce(' from ' || host(client_addr), '') as ${out('place', String)} from pg_stat_activity

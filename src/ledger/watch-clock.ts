@@ -11,18 +11,18 @@ const slotSpacing = 1_010;
 const driftMs = 1;
 /** Comparisons that a process makes at its start, if the first ones took long. */
 const firstComparisons = 3;
-/** Trips in a row whose tickets arrive late, after which the trip itself is taken to be that long. */
+/** Trips in a row with late tickets after which the clock difference of the last trip is assumed. */
 const lateTripsMax = 3;
 
-/** The moments of a ticket on this process's clock: the first at which it may go, and the last. */
+/** The time window of a ticket on this process's clock: the first moment at which it may be used, and the last. */
 export type TicketMoments = { goAt: number; lateAt: number };
 
 export type WatchedClock = ReturnType<typeof watchClock>;
 
 /**
- * Converts moments of the database's clock to this process's clock. A trip shows that the clocks' distance lies between
- * two bounds. A ticket goes by the upper bound, so never early, and is late by the lower one: otherwise an answer that
- * was delayed would delay the slots of this process unnoticed, and a burst could follow.
+ * Converts moments of the database's clock to this process's clock. Each trip gives a lower and an upper bound of the
+ * difference of the clocks. A ticket may be used from the upper bound on, so never early. It is late by the lower
+ * bound: otherwise a delayed answer would delay the slots of this process unnoticed, and a burst could follow.
  */
 export function watchClock(maxRps: number | null) {
   const lateMsMax =
@@ -36,7 +36,7 @@ export function watchClock(maxRps: number | null) {
   let comparisons = 0;
   let lateTrips = 0;
   return {
-    /** Takes into account what a trip that was sent at `sentAt` and has just ended says of the database's clock. */
+    /** Updates the bounds after a trip that was sent at `sentAt`, has just ended and returned the database's time. */
     compare(sentAt: number, databaseMs: number): void {
       last = { least: sentAt - databaseMs, most: performance.now() - databaseMs };
       least = Math.max(least - driftMs, last.least);
@@ -52,7 +52,10 @@ export function watchClock(maxRps: number | null) {
       // Where the distance is not known any better, a ticket still has to have a time at which it may go.
       return { goAt, lateAt: Math.max(databaseMs + least + lateMsMax, goAt + lateMsMax / 2) };
     },
-    /** Gives in where every ticket would be late: the way from the database is then as long as the last trip shows. */
+    /**
+     * Resets the bounds to those of the last trip if the tickets of several trips in a row arrived late: the trip then
+     * really takes that long.
+     */
     noteArrival(grants: TicketMoments[]): void {
       const isLate = grants.every(({ lateAt }) => lateAt < performance.now());
       lateTrips = isLate ? lateTrips + 1 : 0;

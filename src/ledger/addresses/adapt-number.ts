@@ -5,7 +5,9 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { pools } from '../own-tables.ts';
 
-/** Lowers the chain's upper bound of addresses per request to what came, if that is less than was requested. */
+/**
+ * Lowers the chain's upper bound of addresses per request to the number that came, if fewer came than were requested.
+ */
 export async function lowerNumber(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update own.pools p set num_max = least(p.num_max, r.generated)

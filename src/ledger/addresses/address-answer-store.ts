@@ -27,8 +27,8 @@ export type Answer = {
 
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
- * parameter, `ownerOf` returns the owner under which the pass inserted a request. `isExclusive`: nobody else generates
- * addresses with this key.
+ * parameter. `ownerOf` returns the owner under which the pass inserted a request. `isExclusive`: no other program
+ * generates addresses with this key.
  */
 export function openAnswers(
   ledger: Ledger,
@@ -37,7 +37,7 @@ export function openAnswers(
 ) {
   return {
     /**
-     * Returns the number of addresses that joined the pool, or null if the answer is put off. Throws LedgerError
+     * Returns the number of addresses that joined the pool, or null if the answer is postponed. Throws LedgerError
      * `database-moved` if the database has moved since the request was sent.
      */
     storeAnswer: (answer: Answer): Promise<number | null> =>
@@ -68,7 +68,7 @@ export function openAnswers(
 const neverShown =
   'the address list did not show the addresses of the answer: none of them joined the pool';
 
-/** Closes a request whose answer is put off. What it gave stays written down in it. */
+/** Closes a request whose answer is postponed. Its addresses stay stored in the request's row. */
 async function dropAnswer(
   db: LedgerDb,
   id: number,
@@ -86,8 +86,9 @@ async function dropAnswer(
 }
 
 /**
- * Puts off the addresses of a clear answer. The ledger stores none of them before the list's chain filter is shown to
- * work, and none of an answer with addresses of another chain before the list of this one shows them.
+ * Postpones a clear answer: keeps its addresses in the request's row, without storing them as addresses. They are
+ * stored once the list's chain filter is shown to work. If another chain has one of them, the chain's own list must
+ * also show them.
  */
 async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Promise<void> {
   await lockPoolOf(db, id);
@@ -98,15 +99,14 @@ async function holdAnswer(db: LedgerDb, { id, addresses, rejects }: Answer): Pro
 }
 
 /**
- * Stores the addresses of a clear answer and closes the request. With `addresses` null it stores the answer that was
- * put off. An address is ours if no list and no other request brought it before this request, on any chain. Another
- * chain may have it, as chains of one form do, if the ledger generated it there and has not set it aside since. An
- * address that the list brought in since then is ours too. If there are more of them than were requested, nobody can
- * prove which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was
- * known before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still
- * counts. `unreadable`: entries of the answer without an address, which may be generated, too; `unshown`: addresses
- * that it named as well and that the list does not show. Returns the number of addresses that joined the pool. Call it
- * inside a transaction.
+ * Stores the addresses of a clear answer and closes the request. With `addresses` null it stores the postponed answer.
+ * Returns the number of addresses that joined the pool. Call it inside a transaction.
+ * An address is ours if no list and no other request brought it before this request, on any chain. An address that the
+ * list brought since the request is ours as well. Another chain may have it, as chains of one form do, if the ledger
+ * generated it there and has not set it aside since. If there are more of them than were requested, there is no proof
+ * which are ours, and all stay foreign. With `isExclusive` all are ours, if the answer names no address that was known
+ * before and the last move is more than 24 h ago. An answer that arrives after its request became unknown still counts.
+ * `unreadable`: entries of the answer without an address; `unshown`: addresses that the list does not show.
  */
 export async function storeGenerated(
   db: LedgerDb,
@@ -119,7 +119,7 @@ export async function storeGenerated(
   }: { unreadable?: number; unshown?: number; isExclusive?: boolean } = {},
 ): Promise<number> {
   await lockPoolOf(db, id);
-  // An answer that was put off came before the list, and so did its spellings.
+  // A postponed answer is older than the list, and so are its spellings.
   const isHeld = addresses === null || unshown > 0;
   const { slip44, num, judged } = await judgeAnswer(db, id, addresses);
   const given = givenOf(id, judged);
@@ -193,7 +193,7 @@ given as (
 )`;
 }
 
-/** Condition for an answer with too many addresses to a key that nobody else uses. */
+/** Condition for an answer with too many addresses, if no other program uses the key. */
 const areAllOurs = sql`(select count(*) from ours) = (select count(*) from given)
              and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours')`;
 
@@ -222,8 +222,8 @@ async function settlePool(db: LedgerDb, id: number): Promise<void> {
 }
 
 /**
- * Returns the addresses of the request's answer with their judgements. With `addresses` null it reads the answer that
- * was put off.
+ * Returns the addresses of the request's answer with their judgements. With `addresses` null it reads the postponed
+ * answer.
  */
 async function judgeAnswer(
   db: LedgerDb,

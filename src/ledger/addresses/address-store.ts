@@ -5,7 +5,7 @@ import { listOf, number, out, pick, query, text } from '../connection/query-rows
 import { addresses as addressTable } from '../own-tables.ts';
 import { judgements, judgeShown, noteRefused, refuseStrange } from './refused-addresses.ts';
 
-/** Newest address request before the page of the listed address l was asked for. */
+/** Newest address request before the page that lists the address l was requested. */
 const newestRequestBefore = sql`
   case when l.observation is null then engine.newest_request()
        else coalesce((select r.id from own.address_requests r where r.observation < l.observation
@@ -100,7 +100,10 @@ export function observationsOf(
   return first;
 }
 
-/** Sets available addresses aside that somebody else has made on another chain, by its list. Returns their number. */
+/**
+ * Sets aside available addresses that another program generated on another chain, according to that chain's list.
+ * Returns their number.
+ */
 export async function setSharedAside(db: LedgerDb): Promise<number> {
   const [set] = await query(
     db,
@@ -108,7 +111,7 @@ export async function setSharedAside(db: LedgerDb): Promise<number> {
   return set?.aside ?? 0;
 }
 
-/** Sets the use of the addresses from their stored deposits. Repeated calls are harmless. */
+/** Recomputes the use of the addresses from their stored deposits. Repeated calls are harmless. */
 export async function recountUse(db: LedgerDb, keys: string[]): Promise<void> {
   await db.execute(sql`select engine.recount_use(${sql.param(keys)}::text[])`);
 }

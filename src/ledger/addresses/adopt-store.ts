@@ -74,7 +74,7 @@ export async function isAdoptionUnsafe(db: LedgerDb): Promise<boolean> {
   return found?.unsafe ?? true;
 }
 
-/** Returns those of the named texts that are, in any spelling, no foreign addresses of the chain. */
+/** Returns those of the named texts that are not foreign addresses of the chain, in any spelling. */
 export async function notForeign(db: LedgerDb, slip44: number, named: string[]): Promise<string[]> {
   const rows = await query(db)`
 select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) as n (name)
@@ -84,13 +84,13 @@ select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) a
 }
 
 /**
- * Makes the chain's foreign addresses without a deposit available, or only the named ones. An address that one
- * reference holds on another chain becomes that reference's on this chain, too. With several holders it stays foreign,
- * as does one that another wallet of this ledger has as its own: each wallet would hand it out.
+ * Makes the chain's foreign addresses without a deposit available, or only the named ones. If one reference holds an
+ * address on another chain, that reference gets it on this chain too. An address with several holders stays foreign. So
+ * does one that another wallet of this ledger has as its own, because both wallets would hand it out.
  * Returns the number of addresses that became available. Call it inside a transaction.
  *
- * Throws LedgerError `database-moved` while a move is not recorded: what it set aside, and what the list has shown
- * since, may have a customer.
+ * Throws LedgerError `database-moved` while a move is not recorded: a customer may have the addresses that the move set
+ * aside, and those that the list has shown since.
  */
 export async function adoptForeign(
   db: LedgerDb,
@@ -118,7 +118,7 @@ with chosen as (
      for update
 ),
 free as (select engine.without_deposit(array(select address_key from chosen)) as key),
--- Of those that hold it elsewhere there is one, or it stays foreign.
+-- An address with more than one holder elsewhere stays foreign.
 held as (select f.key, h.* from free f left join lateral engine.holder_of(f.key) h on true)
 update own.addresses a
    set status = case when h.holders is null then 'available' else 'assigned' end,

@@ -4,7 +4,7 @@ export type Came = { came: number; fresh: number; keys: string[] };
 /** An answer without an address. */
 export const nothingCame: Came = { came: 0, fresh: 0, keys: [] };
 
-/** Returns what came and what was done with it, for an answer that did not bring what was requested. */
+/** Describes what came and what was done with it, for an answer that did not bring what was requested. */
 export function describeShortfall(num: number, came: Came, unshown = 0): string {
   const brought = describeCame(num, came);
   return unshown > 0

@@ -58,11 +58,11 @@ export type OpenRequest = {
   ageMs: number;
   /** The sender's liveness connection still exists, and the sender is not the caller itself. */
   isOwnerAlive: boolean;
-  /** The answer arrived, and is put off until the list's chain filter is shown to work, or the list shows it. */
+  /** The answer is postponed: the list's chain filter is not shown to work, or the list does not show its addresses. */
   hasAnswer: boolean;
   /** The answer names an address of another chain, and the list does not show all that it names. */
   isUnshown: boolean;
-  /** Milliseconds since the list was first read to its end after the answer was lost or put off; null: not yet. */
+  /** Milliseconds since the list was first read to its end after the answer was lost or postponed; null: not yet. */
   listReadAgeMs: number | null;
 };
 
@@ -185,7 +185,7 @@ select c.available as ${out('available', number)}, ${pick({ threshold, target, n
        p.refused_at is not null as ${out('isStopped', truth)},
        ${isExcess} as ${out('isExcess', truth)},
        coalesce(s.is_backed, false) as ${out('isListRead', truth)},
-       -- As the last reading of the list found it: what has been generated since does not count against it.
+       -- From the last reading of the list: addresses that were generated since must not make the list look incomplete.
        coalesce(s.service_total = 0 and s.count_at_last_pass > 0, false) as ${out('isListGone', truth)},
        not exists (select from own.addresses a where a.slip44 = p.slip44 and a.listed_as <> '{}') as ${out('isListEmpty', truth)},
        case when p.chain_filter is null or p.chain_param <> ${chainParam} then 'unknown'

@@ -54,7 +54,7 @@ export async function mirrorPools(
   };
   if (await isSame(ledger.db)) return [];
   return await ledger.transaction(async (db) => {
-    // Waits for transactions that hold row locks as well: one of them may be about to write its row.
+    // Also waits for transactions that hold row locks, because one of them may be about to write its row.
     await db.execute(sql`lock table ledger.pools in exclusive mode`);
     // Checks again: another process that started at the same time may have made the change meanwhile.
     if (await isSame(db)) return [];
@@ -176,7 +176,7 @@ export async function isAnyListed(
   return found?.any ?? false;
 }
 
-/** Notes the first complete read of the list after the answer was lost or put off. */
+/** Notes the first complete read of the list after the answer was lost or postponed. */
 export async function noteListRead(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`
     update own.address_requests set list_read_at = now()
@@ -231,8 +231,8 @@ export async function takeFurtherAddress(
 }
 
 /**
- * Locks the pool of a request. A plan locks the pool before its requests, so whatever closes a request uses the same
- * order.
+ * Locks the pool of a request. A plan locks the pool before its requests, so every function that closes a request keeps
+ * that order.
  */
 export async function lockPoolOf(db: LedgerDb, id: number): Promise<void> {
   await db.execute(sql`

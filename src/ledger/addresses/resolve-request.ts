@@ -9,13 +9,16 @@ import { judgeMisfits } from './refused-addresses.ts';
 import { readShownAnswer } from './unshown-answer.ts';
 
 /**
- * Closes a request whose answer was lost, according to what the list has shown since. The new addresses are ours only
- * if there are exactly as many as were requested, no other chain has any of them, the list differs from those of other
- * chains, and the last move is more than 24 h ago: a list that lags may show what the previous home generated and
- * handed out. If one of these fails, they stay foreign. If the answer was put off, stores it instead, as
- * `storeGenerated` does (`isExclusive` is for it). An answer with addresses of another chain counts as lost as far as
- * the list does not show what it names. If nothing of an answer joins, the pool waits as `ifNoneJoins` says. Returns
- * the number of addresses that joined the pool. Call it inside a transaction.
+ * Closes a request whose answer was lost, according to what the list has shown since. Returns the number of addresses
+ * that joined the pool. Call it inside a transaction.
+ *
+ * The new addresses are ours only if there are exactly as many as were requested, no other chain has any of them, the
+ * list differs from those of other chains, and the last move is more than 24 h ago: a list that lags may show what the
+ * previous home generated and handed out. Otherwise they stay foreign.
+ *
+ * If the answer was postponed, stores it instead, as `storeGenerated` does (`isExclusive` is for it). If it has
+ * addresses of another chain and the list does not show all of them, it counts as lost. If no address joins, the pool
+ * waits as `ifNoneJoins` says.
  */
 export async function resolveRequest(
   db: LedgerDb,

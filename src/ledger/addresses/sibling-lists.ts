@@ -3,8 +3,8 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, out, query, truth } from '../connection/query-rows.ts';
 
 /**
- * Other chains that may share addresses with a chain: `unread`, whose lists have not been read to their end since the
- * database moved, and `old`, chains with a pool whose lists were last read longer ago than a request may ignore.
+ * Other chains that may share addresses with a chain. `unread`: their lists have not been read to their end since the
+ * database moved. `old`: they have a pool, and their lists were last read too long ago for a new request.
  */
 export type SiblingLists = { unread: number[]; old: number[] };
 
@@ -12,17 +12,15 @@ export type SiblingLists = { unread: number[]; old: number[] };
 const oldSeconds = 5;
 
 /**
- * Returns the lists of the chains that may share addresses with this one. Each move makes all lists unread; before the
- * first one (`hasMoved`) none is.
+ * Returns the lists of the chains that may share addresses with this one. A custodian may derive the n-th address of
+ * several chains from one key. So addresses that were generated and handed out on another chain at the previous home
+ * may be missing here until its list is read, and an answer for this chain would make one of them available. Each move
+ * makes all lists unread; before the first one (`hasMoved`) none is.
  *
- * A custodian may derive the n-th address of several chains from one key. Addresses that were generated and handed out
- * on another chain at the previous home may be missing here until its list is read. An answer for this chain would then
- * make one of them available. A chain with addresses in a form of the service's own counts as one of unknown form.
- *
- * Without a move, somebody else may have made addresses of another chain that an answer for this one would bring again.
- *
- * The service may list a chain without a pool no more. So its list is not awaited once an operator has recorded for
- * all moves which addresses of the wallet were handed out.
+ * A chain whose addresses have a form of the service's own counts as one of unknown form. Without a move, another
+ * program may have generated addresses of another chain that an answer for this one would bring again. The service may
+ * no longer list a chain without a pool. So its list is not awaited once an operator has recorded for all moves which
+ * addresses of the wallet were handed out.
  */
 export async function readSiblingLists(
   db: LedgerDb,

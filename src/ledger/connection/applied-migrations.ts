@@ -49,8 +49,8 @@ export function damaged({ folderMillis, hash }: Migration, why: string): LedgerE
 }
 
 /**
- * Returns false if the table of migrations has a row for each number that it ever gave: none was lost then. A
- * transaction that was rolled back leaves numbers without a row as well.
+ * Returns false if the table of migrations has a row for each number of its sequence, so that none was lost. A
+ * transaction that was rolled back also leaves a number without a row.
  */
 export async function lacksRecords(db: LedgerDb): Promise<boolean> {
   const [records] = await query(db)`
@@ -87,7 +87,7 @@ async function isOccupied(db: LedgerDb): Promise<boolean> {
              as ${out('isOurs', truth)}`;
   const { names = [], isOurs = false } = found ?? {};
   if (names.length === 0) return false;
-  // The migrations are committed together with their objects, which were perhaps not there when the table was read.
+  // Migrations are committed together with their objects, and may have been committed after the table was read.
   if ((await readApplied(db)).size > 0) return true;
   if (isOurs) {
     throw new LedgerError(

@@ -40,7 +40,9 @@ export type Ledger = {
     settings?: string,
     signal?: AbortSignal,
   ): Promise<T>;
-  /** The same for work that may read or write every row: without a statement timeout, on a connection of its own. */
+  /**
+   * The same for work that may read or write every row: without a statement timeout, on a connection that only it uses.
+   */
   longTransaction<T>(work: (db: LedgerDb) => Promise<T>): Promise<T>;
   /**
    * Opens a connection outside the pool for state that outlives a statement, such as a temporary table. `release`
@@ -55,11 +57,11 @@ export type Ledger = {
   forWallet(wallet: string): Ledger;
   /** Closes the pool, once everything that uses it has ended. */
   close(): Promise<void>;
-  /** Breaks every connection: what waits for an answer fails, and nothing more begins. */
+  /** Breaks every connection: pending statements fail, and no new ones begin. */
   cut(): void;
 };
 
-/** Versions that knew one wallet only wrote no `2/`. */
+/** Earlier versions, which knew one wallet only, wrote no `2/`. */
 const instancePrefix = 'wallet-ledger 2/';
 /**
  * Upper bound of the wait for an answer. It exceeds the server's statement timeout, so only a silent connection reaches

@@ -33,7 +33,7 @@ export function databaseError(error: unknown): Error {
   if (!isDown && state === undefined && !(error instanceof DrizzleQueryError)) return error;
   const { code = isDown ? 'database-unreachable' : 'unexpected', ...known } =
     cureOf(state ?? '') ?? {};
-  // Raised by a function of the ledger, in a sentence of its own.
+  // A function of the ledger raised it, with a message of its own.
   if (code === 'usage' || code === 'database-moved') {
     const { message, hint } = innerOf(error) as pg.DatabaseError;
     return new LedgerError(code, message, { cause: error, ...known, ...(hint && { cure: hint }) });
@@ -44,7 +44,7 @@ export function databaseError(error: unknown): Error {
   });
 }
 
-/** Returns the advice about a failure that its words tell, and no SQLSTATE. */
+/** Returns the advice about a failure that only its message identifies, because it has no SQLSTATE. */
 function refusalOf(error: Error): PostgresCure | undefined {
   if (isUntrusted(error)) return untrusted;
   if (isOfPooler(error)) return pooled;
@@ -54,8 +54,8 @@ function refusalOf(error: Error): PostgresCure | undefined {
 }
 
 /**
- * Returns true if the role may not create a schema or an extension. Without a known statement only the words tell, and
- * those only of a server that speaks English; a refused connection has the same words, and a detail.
+ * Returns true if the role may not create a schema or an extension. Without a known statement only the message shows
+ * it, and only if the server's messages are in English. A refused connection has the same message, but with a detail.
  */
 function lacksCreate(error: Error): boolean {
   if (!isForbidden(error)) return false;

@@ -4,8 +4,8 @@ import { isUnreachable } from './postgres-codes.ts';
 const againMs = 500;
 
 /**
- * Runs a statement that frees what this process holds for others. If the database cannot be reached, goes on trying in
- * the background until `runsOutMs` have passed, after which the others no longer wait. Never rejects.
+ * Runs a statement that frees what this process holds, because others wait for it. If the database cannot be reached,
+ * retries in the background until `runsOutMs` have passed, when the others stop waiting anyway. Never rejects.
  */
 export async function freeWhenReachable(
   free: () => Promise<unknown>,

@@ -25,7 +25,7 @@ const reader: Grant = {
     'grant usage on schema ledger to %I',
     'grant select on all tables in schema ledger to %I',
     'alter default privileges in schema ledger grant select on tables to %I',
-    // Functions that readers call read the views of one wallet.
+    // The functions that readers call read the views of one wallet.
     'grant usage on schema own to %I',
     'grant select on all tables in schema own to %I',
     'select engine.settle_rights()',
@@ -72,7 +72,7 @@ const consumer: Grant = {
   statements: [
     ...callsOf(consumerFunctions),
     'grant select on table ledger.events to %I',
-    // The policy of roles that see one wallet asks it for every role.
+    // PostgreSQL evaluates the policy for roles of one wallet for every role.
     'grant execute on function engine.seen_wallets(name) to %I',
   ],
   isGranted: (role) => sql`
@@ -136,7 +136,7 @@ export async function grantConsumer(ledger: Ledger, role: string): Promise<Grant
   return await grant(ledger, role, consumer);
 }
 
-/** Lets the role see the addresses that it took. What it sees already needs no right to grant it. */
+/** Lets the role see the addresses that it took. If it can see them already, no right is needed to grant this. */
 async function showTaken(db: LedgerDb, role: string): Promise<void> {
   const { rows } = await db.execute<{ seen: boolean }>(sql`
     select has_table_privilege(${role}::name, 'ledger.addresses', 'select')

@@ -11,13 +11,13 @@ export type Listener = {
   end(): Promise<void>;
 };
 
-/** A connection on which nothing moves may be dead without an error, so it is asked this often. */
+/** Interval of the queries that test the connection: a silent connection may be dead without an error. */
 const pingEveryMs = 10_000;
 /** The types of pg lack `query_timeout`, its upper bound in ms of the wait for an answer. */
 const ping = { text: 'select 1', query_timeout: 5_000 };
 const reconnectMs = 1_000;
 const endMs = 1_000;
-/** Milliseconds between two calls of a channel's function: a flood of notifications costs no more than these. */
+/** Milliseconds between two calls of a channel's function, so that a flood of notifications costs no more than that. */
 const wakeEveryMs = 20;
 
 /**
@@ -58,7 +58,7 @@ export function keepListening(options: {
         await client.query(ping);
       }
     } finally {
-      // A dead connection may never end, and nobody needs to wait for it.
+      // Does not wait for the end of a dead connection, which may never come.
       const ended = new AbortController();
       const end = client.end().finally(() => ended.abort());
       await Promise.race([end, abortableSleep(endMs, ended.signal)]).catch(() => undefined);

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../../kernel/log.ts';
 import { rerunStatement } from './run-transaction.ts';
 
-/** Takes no lock, so that only a silent connection leaves it without an answer. */
+/** Takes no lock, so only a dead connection leaves it without an answer. */
 const choosing = { text: "select set_config('ledger.wallet', $1, false)", query_timeout: 5_000 };
 
 /**
@@ -39,7 +39,7 @@ export function createLending(
         client.release();
         return result;
       } catch (error) {
-        // As the pool does it itself: the connection may be what failed.
+        // As the pool does it itself: the failure may be the connection's.
         client.release(true);
         throw error;
       }

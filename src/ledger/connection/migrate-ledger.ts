@@ -58,7 +58,7 @@ export async function migrateLedger(
       if (applied > 0) {
         await apply(db, migrations, applied);
         await db.execute(sql`select engine.settle_rights()`);
-        // A migration that makes a view anew leaves it without its barrier.
+        // A migration that recreates a view leaves it without the condition on the wallet, which this call restores.
         await db.execute(sql`select engine.settle_barriers()`);
         // Versions that left addresses without a judgement had one wallet.
         const refused = await judgeStored(ledger.forWallet('main'));
@@ -101,8 +101,8 @@ async function apply(
 }
 
 /**
- * Makes the views of the schema `own` if the ledger is of a version that has them. A new ledger whose migration was
- * interrupted lacks some; without them the migrations that are left would fail.
+ * Creates the views of the schema `own` if the ledger is of a version that has them. A new ledger whose migration was
+ * interrupted lacks some of them, and the remaining migrations would fail without them.
  */
 async function makeOwnViews(db: LedgerDb): Promise<void> {
   await db.execute(sql`
@@ -111,7 +111,7 @@ async function makeOwnViews(db: LedgerDb): Promise<void> {
     end $$`);
 }
 
-/** Runs the work. Returns false if the server has no room for its locks; it has changed nothing then. */
+/** Runs the work. Returns false if the server has no room for its locks; then nothing has changed. */
 async function fits(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -129,7 +129,7 @@ async function requireFittingTexts(db: LedgerDb): Promise<void> {
 }
 
 /**
- * Repeats work that another session was in the way of. It may also lose a deadlock against one that reads a table here
+ * Repeats work that another session blocked. The work may also lose a deadlock against a session that reads one table
  * and waits for another.
  */
 async function givingWay(work: () => Promise<void>): Promise<void> {
@@ -195,8 +195,8 @@ function lacksLocks(cause: Error): LedgerError {
 const unlikeExpected = 'P0004';
 
 /**
- * Returns the error that tells why a migration failed. A collision comes from a migration that was applied as well and
- * is no longer recorded, if a record was lost; otherwise the schema is not as the earlier migrations left it.
+ * Returns the error that explains why a migration failed. It collides with existing objects if it was applied before
+ * and its record was lost. Otherwise the schema is not as the earlier migrations left it.
  */
 async function explained(
   error: unknown,

@@ -1,6 +1,6 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator';
 
-/** Makes all views of the schema `own` anew. */
+/** Recreates all views of the schema `own`. */
 const makesOwnViews = isCall('make_own_views');
 /** Brings the rights of all relations and functions up to date. */
 const settlesRights = isCall('settle_rights');

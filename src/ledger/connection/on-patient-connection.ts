@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Ledger } from './connect-ledger.ts';
 
 /**
- * Runs `work` on a connection of its own without timeouts. An abort ends the connection, and so what was not committed.
- * Throws the reason of the abort then, else the database's errors.
+ * Runs `work` on a separate connection without timeouts. An abort ends the connection and so discards what was not
+ * committed; then throws the reason of the abort. Otherwise throws the database's errors.
  */
 export async function onPatientConnection<T>(
   ledger: Ledger,

@@ -7,8 +7,8 @@ export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> }
 export const connectionTimeoutMillis = 5_000;
 
 /**
- * Returns the settings of a session for this wallet, beside those of every session. No statement is compiled: a
- * comparison of 5,000 coins took 5 s longer by that.
+ * Returns the settings of a session for this wallet, in addition to those of every session. JIT compilation is off: it
+ * made a comparison of 5,000 coins 5 s slower.
  */
 export function sessionOptions(wallet: string): Record<string, string> {
   return { jit: 'off', [sessionMark]: 'on', 'ledger.wallet': wallet };

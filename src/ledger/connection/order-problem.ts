@@ -4,8 +4,8 @@ import type { TextProblem } from './text-problem.ts';
 
 /**
  * Returns why the indexes of the database may be in another order than the server sorts by: another operating system or
- * image brought another version of its collation. A key that is there may not be found then, and is stored twice.
- * PostgreSQL itself only warns.
+ * image has another version of the collation. An existing key may then not be found, and is stored twice. PostgreSQL
+ * itself only warns.
  */
 export async function findOrderProblem(db: LedgerDb): Promise<TextProblem | null> {
   const [row] = await query(db)`

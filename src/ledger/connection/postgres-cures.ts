@@ -6,7 +6,7 @@ export type PostgresCure = { code: ErrorCode; cure: string };
 /** Advice for a database that another program uses. */
 export const anotherDatabase = 'name another database in DATABASE_URL';
 
-/** Only a migration creates anything, and only where its own objects are not. */
+/** Only a migration creates objects, so the objects that it collides with belong to another program. */
 const foreign: PostgresCure = {
   code: 'settings',
   cure: `the schemas ledger and engine of this database belong to another program: ${anotherDatabase}`,

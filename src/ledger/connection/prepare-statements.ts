@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 
-/** Begins a statement that is planned each time, for the size that its tables have by then. */
+/** Prefix of a statement that is planned for each run, because the size of its tables changes. */
 const plannedAnew = '/* planned anew */';
 
 const names = new Map<string, string>();

@@ -79,7 +79,7 @@ async function lock(db: LedgerDb): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(${publicationLock})`);
 }
 
-/** Publishes what the publication lacks, and returns these tables. */
+/** Adds the tables that the publication lacks, and returns them. */
 async function bringUpToDate(db: LedgerDb, name: string, isNew: boolean): Promise<string[]> {
   const missing = await query(db)`
     select n.nspname::text as ${out('schema', text)}, c.relname::text as ${out('table', text)},

@@ -1,12 +1,12 @@
 import type { Ledger, LedgerDb } from './connect-ledger.ts';
 
-/** Upper bound of each statement of a reader who waits in front of a page, in ms. */
+/** Upper bound of each statement, in ms, while a reader waits for a page. */
 const briefMs = 2_000;
 
-/** Upper bound of all of its statements in ms, also on a connection on which nothing comes back. */
+/** Upper bound of all of its statements in ms, also if the connection is dead. */
 const answerMs = 8_000;
 
-/** A plan for any value of a filter would not know how rare the value is. */
+/** A generic plan would not know how rare a filter's value is. */
 const briefReads = `set transaction isolation level repeatable read, read only;
 set local statement_timeout = ${briefMs}; set local plan_cache_mode = force_custom_plan`;
 

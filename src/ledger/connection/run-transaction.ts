@@ -13,10 +13,10 @@ export class StoredMeanwhile extends Error {
   }
 }
 
-/** Opens or lends a connection; `broken` says why it can be used no more. */
+/** Opens or lends a connection. `broken` returns the reason why it can no longer be used. */
 export type Lend = () => Promise<pg.Client & { release(broken?: Error): void }>;
 
-/** Returns what lends a connection of its own each time, closed when it is released. */
+/** Returns a function that opens a new connection each time and closes it when it is released. */
 export function lendOnce(open: () => Promise<pg.Client>): Lend {
   return async () => {
     const client = await open();
@@ -24,7 +24,10 @@ export function lendOnce(open: () => Promise<pg.Client>): Lend {
   };
 }
 
-/** Returns what lends connections until the signal, if any, aborts. A connection that is lent then is closed. */
+/**
+ * Returns a function that lends connections until the signal, if any, aborts. The abort closes the connections that are
+ * lent.
+ */
 export function lendUntil(signal: AbortSignal | undefined, lend: Lend): Lend {
   if (!signal) return lend;
   return async () => {
@@ -53,12 +56,12 @@ export async function runTransaction<T>(
   return await rerunLost('transaction', () => runOnce(lend, work, settings), howLost, log);
 }
 
-/** Runs one statement, in a transaction of its own, again if it loses a conflict: nothing of it was stored then. */
+/** Runs one statement in a transaction of its own, and again if it loses a conflict: then it has stored nothing. */
 export async function rerunStatement<T>(run: () => Promise<T>, log: Log): Promise<T> {
   return await rerunLost('statement', run, howConflicting, log);
 }
 
-/** Runs `run` again while `reasonOf` its failure gives a reason why that helps. */
+/** Runs `run` again as long as `reasonOf` returns a reason why a retry helps. */
 async function rerunLost<T>(
   name: string,
   run: () => Promise<T>,
@@ -72,7 +75,7 @@ async function rerunLost<T>(
       const reason = reasonOf(error);
       if (reason === null || runs === runsMax) throw error;
       log.info({ run: runs }, `${name} failed: ${reason}; running it again`);
-      // Waits a random time, because two that retry at once conflict again.
+      // Waits a random time, because two transactions that retry at the same moment conflict again.
       await abortableSleep(Math.random() * 100 * runs);
     }
   }

@@ -20,7 +20,8 @@ function arrayElement(value: Value): string {
   if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
   if (needsNoQuotes.test(value)) return value;
   if (!/["\\]/.test(value)) return `"${value}"`;
-  // JSON escapes both as PostgreSQL does, and at once. Millions replaced one by one would block the loop for seconds.
+  // JSON escapes these values as PostgreSQL does, in one call. Replacing the characters of millions of values one by
+  // one would block the event loop for seconds.
   if (!escapedByJsonAlone.test(value)) return JSON.stringify(value);
   return `"${value.split('\\').join('\\\\').split('"').join('\\"')}"`;
 }
@@ -28,7 +29,7 @@ function arrayElement(value: Value): string {
 /** Control characters, and single halves of surrogate pairs. */
 const escapedByJsonAlone = /[\p{Cc}\p{Cs}]/u;
 
-// Quotes around each value would double the memory that a batch takes meanwhile.
+// Quotes around each value would double the memory of a batch.
 const needsNoQuotes = /^(?!null$)[\w.:+-]+$/i;
 
 /**

@@ -47,7 +47,7 @@ export async function readFeedConsumers(db: LedgerDb): Promise<FeedConsumer[]> {
   return row?.feed ?? [];
 }
 
-/** States of a consumer, or webhook, that events reach, or that a person does not want any to reach. */
+/** States in which events reach the consumer or webhook, or in which an operator has stopped them on purpose. */
 const wanted: readonly FeedConsumer['state'][] = ['reading', 'paused', 'unset'];
 
 /** Returns true if events do not reach the consumer, or webhook, although they should. */

@@ -9,8 +9,8 @@ import type { Problem } from '../reports/ledger-status.ts';
 const everyMs = 30_000;
 
 /**
- * Stores the problems that `findOthers` finds, which the database cannot see, for `ledger.problems`, and puts on the
- * change feed which of all problems begin and end, until closed.
+ * Stores the problems that `findOthers` finds for `ledger.problems`, because the database cannot see them. Puts the
+ * beginning and end of every problem on the change feed. Runs until closed.
  */
 export function watchProblems(
   { db }: Pick<Ledger, 'db'>,
@@ -35,7 +35,7 @@ export function watchProblems(
   };
 }
 
-/** One that was not seen for longer than the view shows it begins anew. */
+/** A problem that was not seen for as long as the view shows it counts as a new one. */
 async function noteOthers(db: LedgerDb, problems: Problem[]): Promise<void> {
   const rows = [...new Map(problems.map((problem) => [problem.name, problem])).values()];
   await db.execute(sql`

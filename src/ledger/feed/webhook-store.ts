@@ -22,8 +22,9 @@ export async function addReceivers(db: LedgerDb, names: readonly string[]): Prom
 }
 
 /**
- * Says that a running daemon has these receivers in its settings, and finds those that no daemon has any more: none has
- * said so for 45 s. Call it every 15 s. While daemons with different settings run, the receivers of all of them count.
+ * Records that a running daemon has these receivers in its settings. Marks the receivers that no daemon has any more:
+ * none has recorded them for 45 s. Call it every 15 s. While daemons with different settings run, the receivers of all
+ * of them count.
  */
 export async function noteReceivers(db: LedgerDb, names: readonly string[]): Promise<void> {
   const own = sql.param([...names]);
@@ -36,8 +37,8 @@ export async function noteReceivers(db: LedgerDb, names: readonly string[]): Pro
 }
 
 /**
- * Takes further events over into the deliveries of a receiver. Returns those that may be sent now: with those that are
- * on their way, at most `max`. `isProbe`: any of those that were not tried yet, so that events which the receiver never
+ * Adds further events to the deliveries of a receiver. Returns those that may be sent now: at most `max`, including
+ * those that are being sent. `isProbe`: returns any that were not tried yet, so that events which the receiver never
  * accepts do not hide that it accepts others.
  */
 export async function readDueDeliveries(
@@ -95,8 +96,8 @@ export async function pauseReceiver(db: LedgerDb, name: string): Promise<void> {
 }
 
 /**
- * Sends to the receiver again, at once; the 7 days of events that failed begin anew. Its next failure is a problem at
- * once, unless it has accepted an event by then.
+ * Sends to the receiver again, at once. The period of 7 days for events that failed starts again. The next failure is a
+ * problem at once, unless the receiver has accepted an event by then.
  */
 export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> {
   await db.execute(sql`
@@ -109,8 +110,9 @@ export async function resumeReceiver(db: LedgerDb, name: string): Promise<void> 
 }
 
 /**
- * Delivers the event `from`, and all behind it, again. Earlier ones that the receiver has not accepted yet are still
- * owed. What has been deleted is not. What is on its way is sent again after its claim has ended.
+ * Delivers the event `from`, and all after it, again. Earlier events that the receiver has not accepted yet stay due.
+ * Events that were deleted are not delivered again. An event that is being sent is sent again after its claim has
+ * ended.
  */
 export async function replayEvents(ledger: Ledger, name: string, from: number): Promise<void> {
   const isStored = (seq: SQL) => sql`exists (select from ${events} where ${events.seq} = ${seq})`;

@@ -18,7 +18,8 @@ export async function compareDays(
   stream: string,
   { low, high, rows, head, isHeadNew, unstored = [] }: ReadDays,
 ): Promise<number[] | null> {
-  // Whoever adds, removes or marks rows of the list has changed the list's row before, so the next statements see them.
+  // Every writer that adds, removes or marks rows of the list changes the list's row first, so after this lock the next
+  // statements see those rows.
   await db.execute(lockedList(stream));
   const { rows: guests } = await db.execute(
     sql`select from own.transactions where also_listed_in = ${stream} limit 1`,
@@ -30,7 +31,7 @@ with seen as (
     from unnest(${sql.param(rows.map(([day]) => day))}::integer[], ${sql.param(rows.map(([, count]) => count))}::bigint[])
       as i (day, rows)
 ),
--- What came after the reading had begun is not for it to show.
+-- Rows that arrived after the reading began cannot be among those that it read.
 late as (
   ${isHeadWithin({ high, head, isHeadNew }) ? rowsBeyond(stream, head) : noRows}
 ),
@@ -68,9 +69,9 @@ function isHeadWithin({ high, head, isHeadNew }: Pick<ReadDays, 'high' | 'head' 
 const noRows = sql`select null::date as day, 0::bigint as rows where false`;
 
 /**
- * Counts the rows per day that the list has beyond a time (Unix ms). The time of the list counts, although the row has
- * the detail's. A row with an earlier time of its detail is looked for among those that were first seen since: it
- * cannot have arrived before, but for the difference of the clocks.
+ * Counts the rows per day that the list has beyond a time (Unix ms). The time in the list counts, although the row
+ * stores the detail's. If the detail's time is earlier, the row is searched among those that were first seen since
+ * then: it cannot have arrived earlier, except for the difference of the clocks.
  */
 function rowsBeyond(stream: string, time: number | null): SQL {
   const at = sql`(timestamptz 'epoch' + ${time}::bigint * interval '1 millisecond')`;
@@ -88,11 +89,11 @@ function rowsBeyond(stream: string, time: number | null): SQL {
 const isUnstored = (days: number[]) =>
   sql`(c.day - date '1970-01-01') = any(${sql.param(days)}::integer[])`;
 
-/** Locks the list's row, as whoever counts rows of a day does before it locks the day. */
+/** Locks the list's row. Every writer that counts rows of a day locks it before the day. */
 const lockedList = (stream: string) =>
   sql`select name from own.streams where name = ${stream} for no key update`;
 
-/** Takes the mark of these days of a list. */
+/** Clears the mark of these days of a list. */
 export async function clearDays(db: LedgerDb, stream: string, days: number[]): Promise<void> {
   await db.execute(sql`
     with list as materialized (${lockedList(stream)})

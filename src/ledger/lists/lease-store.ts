@@ -12,9 +12,9 @@ export function newLeaseOwner(instance: string): string {
 }
 
 /**
- * `hasOpenRejects`: the ledger had open rejects as the lease began. `emptyForMs`: time for which the service had shown
- * the list without rows by then; null: it showed rows last. `isBeingRepaired`: a repair had stored some of its rows,
- * and no pass has read the list since.
+ * `hasOpenRejects`: the ledger had open rejects when the lease began. `emptyForMs`: time for which the service had
+ * shown the list without rows by then; null: it showed rows last. `isBeingRepaired`: a repair had stored some of its
+ * rows, and no pass has read the list since.
  */
 export type LeasedRow = StreamRow & {
   hasOpenRejects: boolean;
@@ -22,13 +22,13 @@ export type LeasedRow = StreamRow & {
   isBeingRepaired: boolean;
 };
 
-/** Time (ms) for which a wish stands that is not repeated. */
+/** Time (ms) after which a wish for a lease expires unless it is repeated. */
 const wishMs = 1_000;
 
 /**
  * Leases the stream for one pass, and inserts its row if it is new. Returns undefined while another pass of any process
- * holds the lease, or wishes for it. `isWished`: asks the pass that holds it to give it back. The lease only saves
- * requests: two readers at once are harmless.
+ * holds the lease, or has a wish for it. `isWished`: records a wish, so that the holder gives the lease back. The lease
+ * only saves requests: two readers at once are harmless.
  */
 export async function leaseStream(
   db: LedgerDb,
@@ -75,7 +75,7 @@ async function takeLease(
   return leased;
 }
 
-/** Returns true if a poll wishes for the lease of the stream. */
+/** Returns true if a poll has a wish for the lease of the stream. */
 export async function isWishedFor(db: LedgerDb, name: string): Promise<boolean> {
   const [read] = await query(db)`select ${isLeaseWished(name)} as ${out('isWished', truth)}`;
   return read?.isWished ?? false;
@@ -91,7 +91,7 @@ async function noteWish(db: LedgerDb, name: string): Promise<void> {
     on conflict (wallet, stream) do update set until = excluded.until`);
 }
 
-/** Ends the wishes for the lease of the stream. A pass that still waits for it wishes again. */
+/** Deletes the wishes for the lease of the stream. A pass that still waits for it records its wish again. */
 export async function endWishes(db: LedgerDb, name: string): Promise<void> {
   await db.execute(sql`delete from own.lease_wishes where stream = ${name}`);
 }

@@ -35,7 +35,7 @@ export async function recountAddresses(db: LedgerDb, slip44: number): Promise<vo
      where s.name = ${stream} and s.ledger_count <> c.items`);
 }
 
-/** Whoever stores rows counts them in the same transaction, so the next statement sees each row that is counted. */
+/** Every writer counts its rows in the transaction that stores them, so the next statement sees each counted row. */
 async function lockCount(db: LedgerDb, stream: string): Promise<void> {
   await db.execute(sql`select from own.streams where name = ${stream} for no key update`);
 }

@@ -48,8 +48,8 @@ export async function unseenTransactions(
 }
 
 /**
- * Drops the spellings that the scan has not met of addresses that it has met in another one: the list spells these
- * otherwise now. Each dropped spelling was an item of the list's count. Returns their number.
+ * Drops the spellings of addresses that the scan has not met if it has met the address in another spelling: the list's
+ * spelling has changed. Each dropped spelling was an item of the list's count. Returns their number.
  */
 export async function dropOldSpellings(db: LedgerDb, slip44: number): Promise<number> {
   const stream = `addresses:${slip44}`;

@@ -5,7 +5,7 @@ import { number, object, orNull, out, pick, query } from '../connection/query-ro
 import { streams } from '../own-tables.ts';
 import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
 
-/** Counts of a stream whose state was stored; null if another writer has told a total since. */
+/** Counts of a stream whose state was stored; null if another writer has stored a total since. */
 type SavedStream = {
   counts: Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> | null;
   /** The total that was stored before. */

@@ -10,7 +10,7 @@ export type StreamRow = {
   listOrder: ListOrder | null;
   pageSize: number | null;
   serviceTotal: number | null;
-  /** Observation of the answer that told the total; 0: not known. */
+  /** Observation of the answer that the total comes from; 0: not known. */
   totalObservation: number;
   ledgerCount: number;
   /** A clean full scan backs the counts. */

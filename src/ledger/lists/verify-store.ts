@@ -23,8 +23,8 @@ export type Comparison = { missing: string[]; different: RowDifference[] };
 export type ListComparison = Comparison & { altered: string[] };
 
 /**
- * Begins a full scan: creates the tables of the rows that it has met, and that the scans before it have; in the
- * database, so that memory stays bounded. They are temporary, so one verification must use one connection throughout.
+ * Begins a full scan: creates tables for the rows that it meets, and for those that the scans before it met. Tables
+ * bound the memory; they are temporary, so one verification must use one connection throughout.
  */
 export async function beginSightings(db: LedgerDb): Promise<void> {
   await db.execute(
@@ -155,7 +155,7 @@ export async function daysOfRows(db: LedgerDb, orderNos: string[]): Promise<(num
   return found.map(({ day }) => day);
 }
 
-/** Returns those of the rows of which the ledger has a later answer. */
+/** Returns those of the rows for which the ledger has a later answer. */
 export async function heardSince(
   db: LedgerDb,
   rows: { orderNo: string; observation: number }[],
@@ -190,7 +190,7 @@ export async function unmetRows(
 export const isBeingRepaired = 'a repair is storing rows of the list that were missing';
 
 /**
- * Takes the proof off a list of which a repair stores a part of its missing rows: the counts may become equal before
+ * Removes the proof of a list of which a repair stores a part of its missing rows. The counts may become equal before
  * the rest is stored, because the stored total is older. Call it in the transaction of the rows.
  */
 export async function doubtWhileRepaired(db: LedgerDb, stream: string): Promise<void> {

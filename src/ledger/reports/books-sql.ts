@@ -3,7 +3,7 @@ import { sureDays } from './doubts-sql.ts';
 /** UTC days as `2026-03-31`, both included; null leaves the end open. */
 export type Period = { from: string | null; to: string | null };
 
-/** Like a period: the first and the last of a month. */
+/** First and last day of a month; not null, unlike those of a period. */
 export type MonthDays = { from: string; to: string };
 
 /** Effect of each listed transaction in a success state on the coins in custody, read without the view `postings`. */
@@ -33,12 +33,15 @@ export const coinsSelect = `
 /**
  * Compares the balance that the wallet reported at the end of each UTC day with the sum of the transactions up to then.
  * The sums are made from the transactions and not from the postings, so that a mistake in the postings contradicts
- * them. A balance is known from the first reading of the coin on. Where the two never agree, the wallet held coins
- * before the history began: `opening` is the difference on the first day that no open, unreadable or vanished row may
- * explain. While there is no such day, the opening is that of the last closed month, if it has one; otherwise there is
- * none, and `is_doubtful` is true. A difference below zero is not an opening, because a wallet cannot hold less than
- * nothing. It means that money is missing, which an opening would hide. Where the two agreed once, by the comparisons
- * as they were made, a transaction has changed since: no opening either.
+ * them. A balance is known from the first reading of the coin on.
+ *
+ * If the two never agree, the wallet held coins before the history began. `opening` is then the difference on the first
+ * day that no open, unreadable or unlisted row may explain. While there is no such day, the opening is that of the last
+ * closed month, if it has one; otherwise there is none, and `is_doubtful` is true.
+ *
+ * A difference below zero is not an opening, because a wallet cannot hold less than nothing. It means that money is
+ * missing, which an opening would hide. If the two agreed in an earlier comparison, a transaction has changed since, so
+ * there is no opening either.
  */
 const dayEndRows = `
   with history_read as (
@@ -134,7 +137,7 @@ export const dayEndsSelect = `
    where d.day between $1::date and $2::date
    order by d.day, d.symbol collate "C"`;
 
-/** Number of transactions of each UTC day of the period, of which the running totals know those that have a day. */
+/** Number of transactions of each UTC day of the period; the running totals have those that have a time. */
 export const dayCountsSelect = `
   select x.day::text, sum(x.count)::text
     from (select t.day, t.transactions as count from own.daily_totals t

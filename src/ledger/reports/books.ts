@@ -40,14 +40,19 @@ export type Books = {
   names: Iterable<readonly [role: string, name: string]>;
   /** Name of the account of role `custody` on a UTC day. */
   custodyOn(day: string): string;
-  /** The closed months (`2026-03`) whose kept books these are; none if they are read from the ledger as it is. */
+  /**
+   * The closed months (`2026-03`) from whose kept books these were read; empty if they were read from the current rows.
+   */
   closedMonths: readonly string[];
   /**
    * Balances by coin from before the history began, computed back from the first reported balance; empty as a rule.
    * Negative only in the books of a month that an earlier version closed.
    */
   openings(): Promise<ReadonlyMap<string, string>>;
-  /** Coins for which open, unreadable or vanished transactions leave no reported balance to compute an opening from. */
+  /**
+   * Coins without an opening because open, unreadable or unlisted transactions may explain every difference from their
+   * reported balances.
+   */
   doubts(): Promise<readonly DoubtRow[]>;
   coins(): AsyncIterable<CoinRow[]>;
   accounts(): AsyncIterable<string[]>;
@@ -58,7 +63,7 @@ export type Books = {
   corrections(): AsyncIterable<CorrectionRow[]>;
 };
 
-/** The account of what was there before the history began; the chart has none for it. */
+/** Account of the balances from before the history began; the chart has none for it. */
 export const openingAccount = 'equity:opening';
 
 /** Decodes a row of `postingsSelect`. */

@@ -10,7 +10,7 @@ const balancesRead = `
                       where s.job = 'balances' and s.outcome in ('done', 'incomplete') order by s.id desc limit 1),
                     (select max(b.observed_at) from own.balances b)) as at)`;
 
-/** Selects the rows whose effect on a balance is not known now: open, with an unknown value, or not listed any more. */
+/** Selects the rows whose effect on a balance is not known now: open, with an unknown value, or no longer listed. */
 const openRows = `
   select t.symbol, t.fee_symbol, t.stream, ${beganAt} as since, 'infinity'::timestamptz as until
     from own.transactions t

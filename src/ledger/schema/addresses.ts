@@ -67,7 +67,7 @@ export const addresses = ledger.table(
     index('addresses_unjudged')
       .on(table.slip44, table.address)
       .where(sql`${table.form} is null and ${table.refused} is null`),
-    // One constraint, and a function: PostgreSQL reads the text of each constraint anew for each update of a row.
+    // One constraint that calls a function: PostgreSQL parses each constraint's text again for each update of a row.
     check(
       'addresses_sound',
       sql`engine.is_sound_address(${table.status}, ${table.form}, ${table.refused})`,

@@ -53,15 +53,15 @@ export const transactions = ledger.table(
   },
   (table) => [
     primaryKey({ columns: [table.wallet, table.orderNo] }),
-    // Hash indexes cost a new row half of what a sorted one does; nobody sorts by these. There is none for
-    // `from_address`: senders are looked up too seldom for its cost.
+    // Hash indexes cost a new row half as much as sorted ones, and no query sorts by these columns. There is none for
+    // `from_address`: senders are searched too seldom for its cost.
     index('transactions_tx_hash').using('hash', table.txHash),
     index('transactions_request_id').using('hash', table.requestId),
     index('transactions_withdrawal_address')
       .using('hash', sql`ledger.address_key(${table.toAddress})`)
       .where(sql`${table.stream} <> 'deposit'`),
-    // Ranges of pages find what came or changed lately, and cost a row nothing. They are short, because a new row may
-    // fill a gap in an old page: its whole range is read then.
+    // BRIN indexes find the rows that came or changed lately, and cost a new row almost nothing. Their ranges are
+    // short, because a new row may fill a gap in an old page, and then its whole range is read.
     index('transactions_first_seen_at')
       .using('brin', table.firstSeenAt)
       .with({ autosummarize: true, pages_per_range: 32 }),

@@ -16,9 +16,9 @@ export type SnapshotComparison = {
 };
 
 /**
- * Compares the service's balances with the ledger's. A null of the service is no difference. Ignores amounts while the
- * wallet is moving as a whole. Ignores them also if a transaction of the coin is not final or changed after the balance
- * was written; the next poll brings those amounts.
+ * Compares the service's balances with the ledger's. A null of the service is no difference. Ignores the
+ * amounts of a coin with a transaction that is not final or changed after the balance was written, and all amounts with
+ * `isWalletMoving`; the next poll brings those amounts.
  */
 export async function compareBalances(
   db: LedgerDb,

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 
-/** Rows from which statistics say that a wallet has many: of a single row they would say that it is unique. */
+/** Minimum of rows for statistics: those of a single row would say that the wallet's column is unique. */
 const rowsMin = 100;
 
 /**
- * Returns whether a write brought the first rows of a list, so many that statistics are worth it. Without statistics
- * the planner expects few rows of a wallet, and finds single rows by reading all of them.
+ * Returns true if a write brought so many of a list's first rows that new statistics are worth their cost. Without
+ * statistics the planner expects few rows of a wallet, and finds single rows by reading all of them.
  */
 export function areFirstRows(stored: { inserted: number; ledgerCount: number }): boolean {
   return stored.inserted >= rowsMin && stored.inserted === stored.ledgerCount;

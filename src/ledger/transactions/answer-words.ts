@@ -113,8 +113,8 @@ function unreadableOf({ unreadable }: Pick<TransactionRecord, 'unreadable'>): st
 }
 
 /**
- * Adds the relations `said`, the values of the row's last answer of the kind, and `word`, those of the current answer.
- * An unreadable field counts as unchanged. Follows the join of `i` and `t`.
+ * Adds two relations after the join of `i` and `t`: `said` has the values of the row's last answer of the kind, `word`
+ * those of the current answer. An unreadable field counts as unchanged.
  */
 export function lastWords(kind: Kind): SQL {
   const columnOf = `t.${kind}_word`;
@@ -132,7 +132,7 @@ export function lastWords(kind: Kind): SQL {
 
 /**
  * Marks the last list value of a row that a detail has made final, or open, since. If the list still shows this state,
- * it lags, or the row has gone back: the next list row makes the detail due once more.
+ * either the list lags, or the row has changed back: then the next list row makes the detail due once more.
  */
 const outdated = sql`'outdated'`;
 

@@ -5,14 +5,16 @@ import { chainOfRow, contractOfRow, knownChains } from './row-chain.ts';
 
 /** Rows without a chain that one transaction reads. */
 const batchMax = 5_000;
-/** Whatever the statistics say: rows are found by their index and joined once, not each with every other one. */
+/**
+ * Prevents bad plans, whatever the statistics say: each row is found by its index, not compared with every other one.
+ */
 const joinedOnce = 'set local enable_seqscan = off; set local enable_nestloop = off';
 
 /**
  * Assigns chains to stored rows that have none, after the wallet got an asset (`engine.chain_assignments`) or an
- * address (`engine.chain_addresses`). Ends after `mostMs`, and continues with the next call. Each batch is a
- * transaction of its own. Only the columns of the chain change: the service said nothing new. Writes nothing if nothing
- * is due.
+ * address (`engine.chain_addresses`). Ends after `mostMs`, and continues with the next call. Each batch is a separate
+ * transaction. Only the columns of the chain change, because the service sent nothing new. Writes nothing if nothing is
+ * due.
  */
 export async function assignChains(
   ledger: Ledger,

@@ -6,7 +6,7 @@ import { isGivenUp } from './detail-checks.ts';
 /** Upper bound of the rows that are counted one by one. */
 const countedMax = 10_000;
 
-/** Condition that the service lists the row. Of one that it lists no longer it need not give a detail. */
+/** Condition that the service lists the row. It need not give a detail of a row that it no longer lists. */
 const isListed = (orderNo: SQL) =>
   sql`exists (select from own.transactions t where t.order_no = ${orderNo} and t.is_listed)`;
 

@@ -10,7 +10,7 @@ import { arrayParam } from '../connection/unnest-rows.ts';
  */
 export const turn = { news: 0, open: 1, history: 2, refused: 3 } as const;
 
-/** Refusals in a row after which a check waits behind the history, and for the next pass. */
+/** Refusals in a row after which a check comes after the history, and only in the next pass. */
 const refusalsBeforeLast = 3;
 /** Refusals in a row after which the pause has grown to its maximum, about three days after the first one. */
 const refusalsGivenUp = 14;
@@ -20,22 +20,22 @@ const pauseAfterRefusal = sql`least(interval '2 days', interval '15 seconds' * 2
 /** Characters of a reason that are kept. */
 const reasonMax = 300;
 
-/** One claimed row in so many is of the history while both kinds are due, so that the history always moves. */
+/** While both kinds are due, one of this many claimed rows is of the history, so that the history always progresses. */
 const historyShare = 8;
 
 /** A claimed row, with the lane of its request. `isRefused`: the service gave no detail when it was asked last. */
 export type ClaimedDetail = { orderNo: string; lane: Lane; isRefused: boolean };
 
 /**
- * Condition that a row `t` of own.transactions waits for its first detail without a row of own.detail_checks,
- * which would cost a backfill a fifth of its pace. It is that of an index and of the view ledger.waiting_details.
+ * Condition that a row `t` of own.transactions waits for its first detail and has no row of own.detail_checks: writing
+ * these rows would slow a backfill by a fifth. An index and the view ledger.waiting_details have the same condition.
  */
 export const isOfHistory = sql`t.is_final and t.is_backfilled and t.is_listed and t.detail_synced_at is null
      and not exists (select from own.detail_checks c where c.order_no = t.order_no)`;
 
 /**
- * Rows of these turns that are due and that nobody holds, locked, in the order of their turns and then longest due.
- * Without those that a pass of this age (ms) has met often enough.
+ * Selects and locks due rows of these turns that no worker holds, by turn and then longest due. Leaves out rows that
+ * were refused several times, the last time within `passAgeMs`.
  */
 function due(turns: readonly number[], limit: SQL, passAgeMs: number): SQL {
   return sql`
@@ -54,8 +54,8 @@ export type Claim = { id: string; leaseMs: number };
 
 /**
  * Claims up to `limit` rows whose detail is due: current rows first, the history with a share. They are due again after
- * the claim's time if this worker dies. A row that the service has refused several times, the last time since the
- * pass began `passAgeMs` ago, is left to a later pass. Returns no row only if none is due.
+ * the claim's time if this worker dies. A row that the service has refused several times, and also since the pass began
+ * `passAgeMs` ago, is left to a later pass. Returns no row only if none is due.
  */
 export async function claimDueDetails(
   db: LedgerDb,
@@ -131,9 +131,9 @@ export async function claimed(
 export type Refusal = { orderNo: string; reason: string | null };
 
 /**
- * Postpones rows of a claim for which the service gave no detail; the pause grows with each time. A row that was asked
- * for during its pause keeps it, so that commands do not make it longer. Rows that the claim no longer holds stay as
- * they are: another worker has claimed them since, or the list has shown a change.
+ * Postpones rows of a claim for which the service gave no detail. The pause grows with each refusal. A row that was
+ * requested during its pause keeps that pause, so that commands do not make it longer. Rows that the claim no longer
+ * holds stay as they are: another worker has claimed them since, or the list has shown a change.
  */
 export async function postponeDetails(
   db: LedgerDb,
@@ -156,7 +156,7 @@ export async function postponeDetails(
      where c.order_no = l.order_no`);
 }
 
-/** Keeps the rows of a claim for its time again. Rows that another worker has claimed since stay with it. */
+/** Extends the claim of its rows by the same time. Rows that another worker has claimed since stay with it. */
 export async function extendClaim(db: LedgerDb, { id, leaseMs }: Claim): Promise<void> {
   await db.execute(sql`
     update own.detail_checks c set claimed_until = now() + ${leaseMs} * interval '1 millisecond'
@@ -201,8 +201,8 @@ export async function releaseAbandonedDetails(db: LedgerDb, instance: string): P
 }
 
 /**
- * Brings the schedule in step with the transactions: after a restore of the schema `ledger` alone it may belong to
- * other rows. Reads all transactions.
+ * Makes the schedule match the transactions: after a restore of the schema `ledger` alone it may belong to other rows.
+ * Reads all transactions.
  */
 export async function rescheduleDetails(db: LedgerDb): Promise<void> {
   await db.execute(sql`

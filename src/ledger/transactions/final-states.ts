@@ -60,7 +60,7 @@ function wantedStates({ final, success }: ConfiguredStates): SQL {
     from unnest(${sql.param([...final])}::text[]) as s (state)`;
 }
 
-// Read the row's own state, so that they also hold for a row that changes before it is locked.
+// Reads the state of the row itself, so that the condition also holds for a row that changes before it is locked.
 const isFinal = sql`coalesce(lower(btrim(t.state)) in (select f.state from own.final_states f), false)`;
 const isSuccess = sql`coalesce(lower(btrim(t.state)) in (select f.state from own.final_states f where f.is_success), false)`;
 
@@ -93,9 +93,9 @@ async function beginClassification(ledger: Ledger, states: ConfiguredStates): Pr
 }
 
 /**
- * Before a classification, waits for the transactions that are writing rows: they may classify them by the last states,
- * and no batch sees these rows before they are committed. Takes no lock on the table, which would wait for a VACUUM too
- * and hold all writers up meanwhile.
+ * Waits, before a classification, for the transactions that are writing rows. They may classify their rows by the
+ * previous states, and no batch sees these rows before they are committed. Takes no lock on the table: that would also
+ * wait for a VACUUM, and block all writers meanwhile.
  */
 async function outlastWriters({ db }: Ledger): Promise<void> {
   const deadline = performance.now() + writersMaxMs;
@@ -159,8 +159,8 @@ async function classifyBatch(db: LedgerDb): Promise<Classified | null> {
 }
 
 /**
- * Sets the use of addresses anew where a deposit of these rows has come to count before the one that marks the address,
- * or marks it and counts no more. A deposit whose state changes meanwhile has done so by its trigger.
+ * Recomputes the use of addresses whose deposits begin or cease to count by the new states. A trigger does it for a
+ * deposit whose state changes meanwhile.
  */
 async function recountTurned(
   db: LedgerDb,

@@ -116,7 +116,7 @@ const transactionColumns = pick({
   observedAt: [iso('t.observed_at'), text],
   extra: [sql`t.extra`, (value) => value],
   isDetailDue: [
-    // With `exists` the planner may read the whole view.
+    // With `exists` the planner may read the whole view, so a scalar subquery replaces it.
     sql`coalesce((select true from own.waiting_details w where w.order_no = t.order_no limit 1), false)`,
     truth,
   ],
@@ -204,7 +204,7 @@ export async function findByScan(db: LedgerDb, given: string): Promise<FoundReco
   return { ...cut(found), addresses: [], rejects: [] };
 }
 
-/** Reads the rejects that name this order number; the open ones unless told otherwise. */
+/** Reads the open rejects that name this order number; on request the resolved ones too. */
 async function readRejects(
   db: LedgerDb,
   orderNo: string,

@@ -4,8 +4,8 @@ import { out, query, text } from '../connection/query-rows.ts';
 import { isOfHistory, turn } from './detail-checks.ts';
 
 /**
- * Returns a final row that has its detail and waits for no other one, of the newest rows of each list: a ledger without
- * any detail is not read for it. Null: there is none.
+ * Returns a row that is final, has its detail and is not due again; null: there is none. Searches only the newest rows
+ * of each list, so that a ledger without any detail is not read to its end.
  */
 export async function findDetailed(db: LedgerDb): Promise<string | null> {
   const [found] = await query(db)`
@@ -20,8 +20,8 @@ export async function findDetailed(db: LedgerDb): Promise<string | null> {
 }
 
 /**
- * Returns up to `limit` rows that wait for their detail and that nobody holds, from the end that is claimed last: the
- * oldest rows of the history, and of the others those that became due last and were not refused.
+ * Returns up to `limit` rows that wait for their detail and that no worker holds, from the end that is claimed last:
+ * the oldest rows of the history, and of the others those that became due last and were not refused.
  */
 export async function findUnclaimed(db: LedgerDb, limit: number): Promise<string[]> {
   const rows = await query(db)`

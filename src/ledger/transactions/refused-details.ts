@@ -14,7 +14,7 @@ export type RefusedDetails = {
   askedAgainAt: string;
 };
 
-/** Returns what is known of the refused details; null if there are none. */
+/** Returns the facts about the refused details; null if there are none. */
 export async function readRefusedDetails(db: LedgerDb): Promise<RefusedDetails | null> {
   const [found] = await query(db)`
     select count(*) over () as ${out('count', number)}, c.order_no as ${out('orderNo', text)},
@@ -34,7 +34,7 @@ export async function listRefusedDetails(db: LedgerDb): Promise<string[]> {
 }
 
 /**
- * Claims up to `limit` rows whose pause after a refusal has not ended, those first that nobody has asked for longest.
+ * Claims up to `limit` rows whose pause after a refusal has not ended, those first that were requested longest ago.
  * Leaves out the rows that were refused since the pass began `passAgeMs` ago.
  */
 export async function claimRefusedDetails(

@@ -15,7 +15,7 @@ import { fingerprintOf, payloadPrefix } from './reject-identity.ts';
  */
 const payloadRejectsMax = 10_000;
 
-/** Rejects per slice: identifying and sending them takes at most 50 ms. */
+/** Rejects per slice; identifying and sending a slice takes at most 50 ms. */
 const rejectsInOneGo = 2_000;
 
 /**
@@ -36,7 +36,7 @@ export async function storeRejects(db: LedgerDb, rejects: Reject[]): Promise<voi
     await storeSlice(db, batch.slice(at, at + rejectsInOneGo), sources);
 }
 
-/** Counts what is open once per slice, not per row: 10,000 rejects would take 46 s. */
+/** Counts the open rejects once per slice, not per row: 10,000 rejects would take 46 s. */
 async function storeSlice(
   db: LedgerDb,
   slice: (readonly [fingerprint: string, Reject])[],
@@ -203,8 +203,8 @@ export async function knownAddresses(db: LedgerDb, addresses: string[]): Promise
 }
 
 /**
- * Returns those of the rejects whose field a later answer of the service has filled: by the change that it logged, or
- * with the row or the first detail, which came after the reject. A value that was there before fills nothing.
+ * Returns those of the rejects whose field a later answer of the service has filled. The logged change shows it, or the
+ * row or its first detail, if they came after the reject. A value that was there before the reject does not count.
  */
 export async function outlivedRejects(db: LedgerDb, ids: number[]): Promise<number[]> {
   const found = await query(db)`

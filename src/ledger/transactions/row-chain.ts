@@ -24,8 +24,8 @@ known_chains as materialized (
 type RowColumns = { stream: string; symbol: string; toAddress: string; feeSymbol?: string };
 
 /**
- * Returns the chain of a row, null if nothing tells it: the only one of its coin, otherwise of a deposit's address,
- * otherwise the one whose main coin paid the fee. The statement has the CTEs `knownChains`.
+ * Returns the chain of a row, or null if nothing shows it. It is the only chain of the row's coin, otherwise that of a
+ * deposit's address, otherwise the one whose main coin paid the fee. The statement needs the CTEs `knownChains`.
  */
 export function chainOfRow({ stream, symbol, toAddress, feeSymbol }: RowColumns): SQL {
   const ofFee = `(select of_main_coin from known_chains) ->> ${feeSymbol}`;
@@ -47,8 +47,8 @@ export function contractOfRow(slip44: string, symbol: string): SQL {
 }
 
 /**
- * CTE `rechained`: the rows of `stored` (columns x and new_x) with the chain of those that have none, or whose symbol
- * changes. It is found beside the row, because a plan that joins the two relations may compare each row with each.
+ * CTE `rechained`: the rows of `stored` (columns x and new_x) that have no chain, or whose symbol changes, with their
+ * new chain. Computed in a separate CTE, because a plan that joins the two relations may compare each row with each.
  * Needs the CTEs `knownChains`.
  */
 export const rechained = sql`rechained as (

@@ -96,7 +96,7 @@ async function runListStatement(
     const [counts] = await runStatement(db, store);
     return counts ?? nothingStored;
   } catch (error) {
-    // A second statement would lock rows out of order: two such transactions would deadlock.
+    // Repeats the whole transaction: a second statement in it would lock rows out of order, so two could deadlock.
     throw isKeyTaken(error) ? new StoredMeanwhile() : error;
   }
 }

@@ -143,7 +143,7 @@ select (select count(*) from updated where differs) as ${out('changed', number)}
   return result?.changed ?? 0;
 }
 
-/** Makes rows due at once that another program has written since their detail was stored. */
+/** Makes the details of rows due at once that another program has changed since their detail was stored. */
 export async function recheckAltered(db: LedgerDb, orderNos: string[]): Promise<void> {
   await db.execute(sql`
     with altered as (

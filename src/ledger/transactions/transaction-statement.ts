@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
 
 /**
- * Settings of a transaction that stores rows. Each row is found by its key: a plan made for an almost empty table would
- * read all rows for each row of a batch, also of those that other writers add meanwhile. The transaction gets its
- * number before its first snapshot. So whoever assigns chains knows by the number which transactions may not have seen
- * a new asset.
+ * Settings of a transaction that stores rows. They make each statement find its rows by key: a plan made for an almost
+ * empty table would read all rows for each row of a batch, including those that other writers add meanwhile. The
+ * transaction also gets its number before its first snapshot, so that the assignment of chains knows by the number
+ * which transactions may not have seen a new asset.
  */
 export const findingByKey =
   "select set_config('enable_seqscan', 'off', true), pg_current_xact_id()";
@@ -23,8 +23,8 @@ export function uniqueNewest<T extends { orderNo: string; observation: number }>
 }
 
 /**
- * Returns the condition that the answer for the locked row of the CTE is later than the last detail, which may have
- * found the row as it is and so left its observation.
+ * Returns the condition that the answer for the locked row of the CTE is later than the last detail. If that detail
+ * changed nothing, the row's own observation is older than the detail.
  */
 export function isAfterLastDetail(row: string): SQL {
   return sql.raw(

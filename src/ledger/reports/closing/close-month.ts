@@ -16,8 +16,8 @@ import { requireBegunHistory } from './require-begun-history.ts';
 
 /**
  * `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them.
- * `coinsWithoutOpening`: coins whose difference open, unreadable or vanished transactions may explain, so that the
- * books have no opening for it.
+ * `coinsWithoutOpening`: coins whose difference may come from open, unreadable or unlisted transactions, so that the
+ * books have no opening for them.
  */
 export type Closing =
   | {
@@ -34,7 +34,7 @@ export type Closing =
 const closingLock = 7_246_010;
 /** Upper bound of the readings of a month whose rows change while it is read. */
 const attemptsMax = 3;
-/** Sums that a reason names. */
+/** Upper bound of the sums that a reason names. */
 const namedMax = 5;
 const changing = 'its transactions change while it is being closed: run the command again';
 
@@ -80,8 +80,8 @@ async function closeOnce(
   const unfitting = await readUnfitting(client, days);
   if (unfitting.length > 0) return { outcome: 'refused', reasons: unfitting };
   const digest = await digestOf(await readKeptBooks(client, days, [days.from]));
-  // Holds this wallet's writers from here to the commit. Afterwards their triggers see the closed month, and note late
-  // entries.
+  // Blocks this wallet's writers from here to the commit. Afterwards their triggers see the closed month, and record
+  // late entries.
   await client.query('select engine.hold_closing(engine.wallet())');
   if ((await fingerprintOf(pool, days)) !== fingerprint) return null;
   await client.query(
@@ -121,8 +121,8 @@ async function keepBooks(client: pg.Client, days: MonthDays): Promise<number> {
 }
 
 /**
- * Returns the reason against closing a month before a closed one: that month begins with other sums than this one ends
- * with. What changed since would be in neither month, and their journal would take it back.
+ * Returns the reason against closing a month before a closed one, because the closed month begins with other sums than
+ * this one ends with. The changes since then would be in neither month, and the journal of both would take them back.
  */
 async function readUnfitting(client: pg.Client, { from, to }: MonthDays): Promise<string[]> {
   const { rows } = await client.query<{ month: string }>(

@@ -49,7 +49,7 @@ export type TransactionPage = { rows: ListedRow[]; next: Position | null; isSear
 
 /**
  * Size of a page, and the upper bound of the rows of each stream that it reads to find those that match. So a page
- * costs the same for any history; a rare match needs several pages.
+ * costs the same for any history. A rare match needs several pages.
  */
 export type PageBounds = { pageRows: number; rowsReadMax: number };
 
@@ -154,7 +154,7 @@ async function readStream(
     return { rows, stop: null };
   }
   const most = sql.raw(String(bounds.rowsReadMax));
-  // The row at which reading stops comes along, whether it matches or not. Reading ends earlier when the page is full.
+  // Selects the row at which reading stops too, even if it does not match. Reading ends earlier when the page is full.
   const found = await query(db)`
     select ${columns}, t.is_match as ${out('isMatch', truth)}, t.number = ${most} as ${out('isStop', truth)}
       from (select t.*, coalesce(${residual}, false) as is_match, row_number() over (${orders[segment]}) as number
@@ -225,7 +225,9 @@ function residualCondition({
   return conditions.length === 0 ? null : sql.join(conditions, sql` and `);
 }
 
-/** Orders places as the list shows them, as the statements do: later times first, then higher order numbers. */
+/**
+ * Orders places as the list shows them, and as the statements order them: later times first, then higher order numbers.
+ */
 function comparePlaces(one: Place, other: Place): number {
   if (one.micros !== other.micros) {
     if (one.micros === null || other.micros === null) return one.micros === null ? 1 : -1;

@@ -32,8 +32,8 @@ const columns = pick({
 
 /** Reads what moved of a coin on the last 30 days, over all chains and on each. */
 export async function readCoinFlow(db: LedgerDb, symbol: string): Promise<CoinFlows> {
-  // The number of columns that a row sums over: 0 for a day on a chain, 1 for a day, 3 for all days. `offset 0`: with
-  // grouping sets PostgreSQL would apply the conditions only after it has added up all days.
+  // `level`: number of columns over which a row sums: 0 for a day on a chain, 1 for a day, 3 for all days. `offset 0`:
+  // with grouping sets PostgreSQL would apply the conditions only after it has added up all days.
   const rows = await query(db)`
     select ${columns}, grouping(f.day, f.slip44) as ${out('level', number)}
       from (select * from own.daily_totals t
