@@ -32,7 +32,10 @@ const snapshots = new Set(['coins', 'balances']);
  * its start.
  */
 const sliceMs = 20_000;
-/** If the details took longer, the lists are read again: without a daemon they would be out of date at the end. */
+/**
+ * Duration (ms) of the details after which the lists are read again: without a daemon they would be out of date at the
+ * end.
+ */
 const currentMs = 60_000;
 /** Upper bound of the readings of details, which may take long for good. */
 const roundsMax = 2;

@@ -1,7 +1,7 @@
 import { type ErrorCode, isOfRequest, LedgerError } from '../kernel/errors.ts';
 import { emptyReport, type SyncContext, type SyncReport } from './sync-context.ts';
 
-/** Further failures after which other requests of the service may well be answered. */
+/** Further failures after which the service may well answer other requests. */
 const ownCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'service-authentication',
   'service-parameters',

@@ -7,8 +7,8 @@ import type { SharedHome, SyncContext } from './sync-context.ts';
 const homeKeptMs = 1_000;
 
 /**
- * Opens the home that the wallets of a process share. That the database is at home holds for a second: whatever hands
- * out or generates an address compares it once more, in its own transaction.
+ * Opens the home that the wallets of a process share. A check that finds the database at home is valid for a second:
+ * every function that hands out or generates an address checks again in its own transaction.
  */
 export function shareHome(ledger: Ledger): SharedHome {
   let latest: { away: Promise<string | null>; readAt: number } | null = null;

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/connection/connect-ledger.ts';
 import type { Retention } from '../ledger/reports/sync-run-store.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
-/** Looks at the database's home, and rebuilds what a move may have lost, once for all who ask at the same time. */
+/** Checks if the database is at home, and rebuilds what a move may have lost, once for all callers at the same time. */
 export type SharedHome = {
   /** Returns null while the database is at home, otherwise the difference in words. */
   readAway(): Promise<string | null>;
@@ -19,7 +19,7 @@ export type SyncContext = {
   log: Log;
   clock: Clock;
   settings: SyncSettings;
-  /** The database's home, as all wallets of the process share it; absent: each pass looks itself. */
+  /** The database's home, shared by all wallets of the process; absent: each pass checks it. */
   sharedHome?: SharedHome;
   /** Called after each pass that ended without an error. */
   onRun?: (part: string, report: SyncReport) => void;

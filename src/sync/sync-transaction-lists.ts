@@ -33,7 +33,7 @@ async function readAssets(context: SyncContext, signal: AbortSignal): Promise<vo
   const limited = AbortSignal.any([signal, AbortSignal.timeout(assetsMostMs)]);
   try {
     await syncCoins(context, limited);
-    // There are no transactions yet that the balances could be compared with.
+    // There are no transactions yet to compare the balances with.
     await syncBalances(context, limited, { isCompared: false });
   } catch (error) {
     if (signal.aborted) throw error;

@@ -45,7 +45,7 @@ export async function auditHistory(context: SyncContext, signal: AbortSignal): P
 async function auditStream(audit: Audit): Promise<void> {
   const plan = await inSlice(audit, async (session) => {
     const { state, port } = session;
-    // Before the first clean scan there is nothing to audit.
+    // The audit needs a clean full scan to compare with.
     if (!state.isBacked || state.guests > 0 || port.ranks === null) return null;
     const held = await port.ranks.days();
     if (!isOrdered(state))
@@ -106,7 +106,7 @@ async function readRange(
   while (!place.isOver) {
     const next = await inSlice(audit, async (session) => {
       let at = place;
-      // Each slice reads a page, however late it begins.
+      // Each slice reads at least one page, however late it begins.
       do at = await readPage(audit, session, at, { range, ...pages });
       while (!at.isOver && !session.port.shouldPause());
       if (session.state.checkpoint.differingDays.length > 0) await resolveDifferingDays(session);

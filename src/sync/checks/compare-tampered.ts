@@ -33,7 +33,7 @@ export async function compareAltered(
   return different;
 }
 
-/** Fetches the details of the orders, without those that the service does not give. */
+/** Fetches the details of the orders; leaves out those that the service does not give. */
 export async function fetchDetails(
   context: SyncContext,
   orderNos: string[],

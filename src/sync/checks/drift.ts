@@ -6,7 +6,7 @@ export type Drift = Comparison & {
   name: string;
   compared: number;
   extra: string[];
-  /** Rows of the ledger that no scan met, because none was whole: whether the service lists them is unknown. */
+  /** Rows of the ledger that no scan met. No scan was complete, so it is unknown if the service lists them. */
   unmet: string[];
   /** Rows that the service counts and did not show: missing ones, or a wrong total. */
   unshown: number;

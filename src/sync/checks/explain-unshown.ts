@@ -29,7 +29,10 @@ export async function explainUnshown<T>(
   return { unaccepted, onPageZero: await countOnPageZero(context, asking) };
 }
 
-/** Counts the missing rows on page 0 that page 1, read afterwards, does not show: they are no arrivals. */
+/**
+ * Counts the missing rows that page 0 shows and page 1, read afterwards, does not: they are not rows that have just
+ * arrived.
+ */
 async function countOnPageZero<T>(
   { settings }: SyncContext,
   { stream, missingOf, signal }: Asking<T>,

@@ -29,7 +29,7 @@ export function planAudit(held: HeldDay[], now: number, share: number): DayRange
     held.filter(({ verifiedAt }) => verifiedAt === null),
     now,
   );
-  // A day with a row that cannot be stored never gets a mark, and must not keep the others from their turn.
+  // A day with a row that cannot be stored never gets a mark, and must not displace the other days.
   const rowsUnmarked = take(chosen, unmarked, marked.length > 0 ? rowsMax / 2 : rowsMax);
   take(chosen, oldest, rowsMax - Math.min(rowsUnmarked, rowsMax / 2));
   return rangesOf(

@@ -10,7 +10,7 @@ import { orderOf, timeSteps } from '../list/list-state.ts';
  */
 export type ListEnd = { total: number | null; newest: number | null };
 
-/** Attempts for a page: more than one, since a single HTTP 500 may be a fault of a moment. */
+/** Attempts for a page: more than one, because a single HTTP 500 may be transient. */
 const attemptsMax = 2;
 
 type Asking<T> = { source: ListSource<T>; pageSize: number; signal: AbortSignal };

@@ -4,26 +4,26 @@ import { beginSightings, countMet, countSightings } from '../../ledger/lists/ver
 import type { PagesScan } from './scan-pages.ts';
 
 /**
- * Bounds of the number of scans. One that met fewer rows than the service counts is repeated, and so is the first one
- * that found an extra row. Beyond the first bound a scan follows only one that met rows for the first time: rows of the
- * same time may come in another order with each answer, so that each scan misses others.
+ * Bounds of the number of scans. A scan is repeated if it met fewer rows than the service counts, and so is the first
+ * one that found an extra row. Beyond the first bound a scan is repeated only if it met rows for the first time: rows
+ * of the same time may come in another order with each answer, so that each scan misses others.
  */
 const scansBound = { asARule: 4, whileMeetingMore: 16 };
 
 export type RepeatedScans = {
   /** The last scan. */
   scan: PagesScan;
-  /** Rows that the last scan met; those that any scan met, if none met all. */
+  /** Number of rows that the last scan met. If no scan met all rows: that any scan met. */
   compared: number;
-  /** Rows of the ledger that two whole scans have not met. */
+  /** Rows of the ledger that two complete scans have not met. */
   extra: string[];
-  /** Further rows of the ledger that no scan has met: nothing is known about them. */
+  /** Further rows of the ledger that no scan has met; it is unknown if the service lists them. */
   unmet: string[];
   /** Rows that the service counts and has shown to no scan, by the lowest total of all scans. */
   unshown: number;
   /**
-   * The list was read to its end: the last two scans have not met the same rows of the ledger, or all scans together
-   * have met each row of the ledger, and as many as the service counted all the time.
+   * The list was read to its end. Either the last two scans have not met the same rows of the ledger, or all scans
+   * together have met each row of the ledger and as many as the service counted throughout.
    */
   isRead: boolean;
 };
@@ -69,7 +69,7 @@ export async function repeatScans(
   }
 }
 
-/** Waits once, before the last scan as a rule, if the scans so far lack rows that the service counts. */
+/** Waits once if the scans so far lack rows that the service counts, usually before the last scan. */
 async function catchUp(scans: number, lacking: number, signal: AbortSignal): Promise<void> {
   const isBeforeLast = scans === scansBound.asARule - 1;
   if (isBeforeLast && lacking > 0) await abortableSleep(pauseMs, signal);
@@ -77,7 +77,7 @@ async function catchUp(scans: number, lacking: number, signal: AbortSignal): Pro
 
 type Unmet = (by: 'the last' | 'any') => Promise<string[]>;
 
-/** Rows of the ledger that whole scans have not met: two of them, or the one before. */
+/** Rows of the ledger that complete scans have not met. `extra`: not met by two; `notMetBefore`: by the last. */
 type Doubtful = { extra: string[]; notMetBefore: Set<string> };
 
 /** Notes which rows a whole scan has not met. Returns true if each of them is extra: two scans have not met it. */

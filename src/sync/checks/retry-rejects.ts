@@ -41,7 +41,7 @@ export async function retryRejects(
         db,
         rejects.filter(({ id }) => settled.has(id)),
       );
-      // The payloads that were read are no longer the latest ones.
+      // Throws if the payloads that were read are no longer the latest ones.
       if (resolved.length < settled.size) throw new StoredMeanwhile();
       return { rejects, settled };
     }, findingByKey);

@@ -26,9 +26,9 @@ const noNotes: ScanNotes = {
 };
 
 /**
- * A scan of a whole list. `expected`: rows with a usable key that the list held throughout, by the service's own count.
- * `isClean` of its walk: every boundary between two pages was consistent. `isEndRefused`: the service refused the page
- * where the list may end, so it may have rows that were not read.
+ * A scan of a whole list. `expected`: number of rows with a usable key that the list had throughout, by the service's
+ * count. Its walk `isClean` if every boundary between two pages was consistent. `isEndRefused`: the service refused the
+ * page where the list may end, so it may have rows that were not read.
  */
 export type PagesScan = {
   expected: number;

@@ -26,7 +26,7 @@ type Verified = {
 
 /**
  * Lets the scan of a verification back the list's counts, under the list's lease, as any other clean scan does. If
- * another pass has read the list meanwhile, its findings stand, and the list's own passes resolve them.
+ * another pass has read the list meanwhile, that pass's findings are kept, and the list's own passes resolve them.
  */
 export async function settleProof<T>(
   context: SyncContext,
@@ -72,8 +72,8 @@ export async function settleProof<T>(
 export type Places = { days: number[]; isUndated: boolean };
 
 /**
- * Takes the proof off a list of which a verification found rows that only the service or only the ledger has, and the
- * mark off their days. The list's own passes read them again.
+ * Removes the proof of a list of which a verification found rows that only the service or only the ledger has, and the
+ * mark of their days. The list's own passes read them again.
  */
 export async function noteDrift<T>(
   context: SyncContext,

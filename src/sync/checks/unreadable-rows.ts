@@ -9,8 +9,8 @@ const detailsMax = 200;
 /** The rows of one comparison with fields that the service does not show readably although the ledger holds a value. */
 export type UnreadableRows = {
   /**
-   * Returns those of the rows that their list does not show readably and whose detail was not requested yet, up to a
-   * bound: a readable value of the detail counts.
+   * Returns those of the rows that the list does not show readably, at most up to a bound, without those whose detail
+   * was requested before. A readable value of the detail counts.
    */
   askable(rows: TransactionRecord[]): Promise<string[]>;
   /** Notes which of the rows are unreadable by now, after their rejects were stored or resolved. */

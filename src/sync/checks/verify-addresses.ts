@@ -19,8 +19,8 @@ import { settleProof } from './settle-proof.ts';
 import type { Verification } from './verify-transactions.ts';
 
 /**
- * Compares a chain's address list with the ledger. A repair stores missing addresses. An address that the service does
- * not list is reported every time: the repair cannot remove it. It counts as such only if two readings have not met it.
+ * Compares a chain's address list with the ledger. A repair stores missing addresses. An address counts as extra if two
+ * readings have not met it; it is reported every time, because a repair cannot remove it.
  */
 export async function verifyAddresses(
   context: SyncContext,

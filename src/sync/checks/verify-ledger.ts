@@ -25,15 +25,16 @@ import { verifyAddresses } from './verify-addresses.ts';
 import { type Verification, verifyTransactions } from './verify-transactions.ts';
 
 /**
- * Options of a verification. `onFailure`: receives each part that the service did not answer, so that the other parts
- * are still compared; absent: the first such failure is thrown. One before anything was compared is always thrown.
+ * Options of a verification. `onFailure` receives each part that the service did not answer, so that the other parts
+ * are still compared. Without it the first such failure is thrown. A failure before anything was compared is always
+ * thrown.
  */
 type Options = Verification & { onFailure?: (name: string, error: LedgerError) => void };
 
 /**
  * Compares everything that the service lists with the ledger, and the running totals with a recount. Repairs what
- * differs if the options say so. Stores the rejects of the answers, and resolves those that the answers settle. Details
- * are missing where the service refused them, at the last in the repair.
+ * differs if the options say so. Stores the rejects of the answers, and resolves those that the answers settle. A
+ * detail that the service refused is missing from the comparison.
  */
 export async function verifyLedger(context: SyncContext, options: Options): Promise<Drift[]> {
   const { signal } = options;
@@ -75,7 +76,7 @@ async function verifyLists(
 ): Promise<boolean> {
   const { signal, isRepair } = options;
   const { pageSize } = context.settings;
-  // Both before anything is compared: what arrives from here on is no drift.
+  // Both ends are read before anything is compared: rows that arrive afterwards are no drift.
   const lists = await settleAllThenThrow(
     transactionTypes.map(async (type) => {
       const source = transactionStream(context, type, 'backlog');
@@ -99,8 +100,8 @@ async function verifyLists(
 }
 
 /**
- * Collects the parts of a verification, which run one after another. After a failure that other requests share, such
- * as a service that cannot be reached, no further part is tried: each fails alike.
+ * Collects the parts of a verification, which run one after another. After a failure that other requests share, such as
+ * an unreachable service, no further part is tried, because each would fail in the same way.
  */
 function openParts({ onFailure }: Options) {
   const drifts: Drift[] = [];
@@ -175,7 +176,7 @@ async function mended(
   const repairable = driftCount(drift) - unrepairableCount(drift);
   if (!isRepair || repairable === 0) return drift;
   await mend();
-  // An answer with a row that cannot be stored may lack others, so that none counts as removed.
+  // An answer with a row that cannot be stored may lack others, so no row counts as removed.
   const kept = drift.unstorable > 0 ? drift.extra.length : 0;
   return { ...drift, repaired: repairable - kept };
 }

@@ -121,7 +121,7 @@ function isProof({ isRead, isRepair, drift, scan, unrepaired }: Comparing): bool
 function provingScan(comparing: Comparing): PagesScan | null {
   const { scan, drift, isRepair } = comparing;
   const isCounted = scan !== null && scan.state.serviceTotal === drift.compared;
-  // Without a repair the ledger lacks what has arrived.
+  // Without a repair the ledger lacks the rows that have arrived.
   const isHeld = isRepair || drift.arrivals === 0;
   return isCounted && isHeld && isProof(comparing) ? scan : null;
 }
@@ -218,8 +218,8 @@ async function settleDrift(context: SyncContext, comparing: Comparing): Promise<
 }
 
 /**
- * Returns the days (since 1970) of the rows that only the list or only the ledger has. A repair leaves those that no
- * scan has met, although the service seems to count them.
+ * Returns the days (since 1970) of the rows that only the list or only the ledger has. A repair leaves the rows that no
+ * scan has met although the service seems to count them.
  */
 async function placesOf({ db, drift, isRepair, timesOfMissing }: Comparing): Promise<Places> {
   const { missing, extra, unmet } = drift;
@@ -230,8 +230,9 @@ async function placesOf({ db, drift, isRepair, timesOfMissing }: Comparing): Pro
 }
 
 /**
- * Removes the missing rows that arrived after the comparison had begun; the next pass brings them. In a list that
- * follows the times these are later than its newest row was. Any other missing row is drift: it may have been there.
+ * Removes the missing rows that arrived after the comparison had begun; the next pass brings them. If the list follows
+ * the times, these are the rows later than its newest row was. Any other missing row is drift, because it may have been
+ * there.
  */
 function withoutArrivals({ drift, end, scan, timesOfMissing }: Comparing): string[] {
   const { newest } = end;

@@ -25,9 +25,9 @@ const namedMax = 10;
 type Fetching = { claimed: ClaimedDetail[]; claim: Claim; place: Place; pass: DetailPass };
 
 /**
- * Fetches claimed rows concurrently and stores what was fetched, also if a failure ends it early. Rows of the history
- * wait for their place in line, so that claims fetch in turn: two that fetched side by side would end, and store, at
- * the same time. Returns how many rows were asked for.
+ * Fetches claimed rows concurrently and stores what was fetched, even if a failure ends it early. Rows of the history
+ * wait for their place in line, so that claims fetch in turn. Two claims that fetched at the same time would also end,
+ * and store, at the same time. Returns the number of rows that were requested.
  */
 export async function fetchClaimed(
   context: DetailTools,
@@ -83,7 +83,7 @@ export async function fetchClaimed(
   return asked;
 }
 
-/** Saves what was fetched, and keeps the rest from other workers, at intervals until the signal aborts. */
+/** At intervals until the signal aborts, stores what was fetched and extends the claim of the other rows. */
 async function keepClaim(
   { details }: DetailTools,
   claim: Claim,
@@ -95,7 +95,7 @@ async function keepClaim(
   }
 }
 
-/** Waits; returns false as soon as the signal aborts. */
+/** Waits `ms`; returns false as soon as the signal aborts. */
 async function isStill(ms: number, until: AbortSignal): Promise<boolean> {
   return await abortableSleep(ms, until).then(
     () => true,
@@ -121,7 +121,7 @@ async function storeFetched(
     span.setAttribute('wallet_ledger.updated', written);
     return written;
   });
-  // Added after the write: the other claim adds to the report while this one waits.
+  // Added after the write, because the other claim adds to the report while this one waits.
   report.rowsUpdated += updated;
   report.rowsSeen += rows.length;
   const failed = fetched.filter((one) => one.kind === 'failed');

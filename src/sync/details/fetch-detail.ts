@@ -4,24 +4,24 @@ import type { ClaimedDetail } from '../../ledger/transactions/detail-checks.ts';
 import type { DetailedTransaction } from '../../ledger/transactions/store-transaction-details.ts';
 import type { DetailTools } from './detail-port.ts';
 
-/** Rows that failed in a row after which the next ones are asked for once: it is no fault of a moment then. */
+/** Consecutive failed rows after which each of the next rows is requested only once: the fault is not transient. */
 const failedInRowMax = 5;
-/** Rows in a row without any answer after which the pass finds out if the service is down. */
+/** Consecutive unanswered rows after which the pass checks if the service is down. */
 const unansweredMax = 5;
-/** Rows of a new ledger that are asked for to find that out. */
+/** Rows of a new ledger that are requested for that check. */
 const askedMax = 5;
 
 /** A pass over the due rows. */
 export type DetailPass = {
   /** When it began, by `performance.now()`. */
   readonly beganAt: number;
-  /** Rows without a detail last in a row. */
+  /** Number of consecutive rows without a detail, up to now. */
   failedInRow: number;
-  /** Rows without any answer last in a row. */
+  /** Number of consecutive rows without any answer, up to now. */
   unanswered: number;
   /** Details and refusals that have come so far. */
   answers: number;
-  /** Row whose detail came last; null: none yet. */
+  /** Row whose detail came last; null: none has come yet. */
   lastAnswered: string | null;
 };
 
@@ -54,8 +54,8 @@ export function isDoubtful(
 }
 
 /**
- * Fetches a detail. One that failed last time is asked for once, not again and again; so is each one after several that
- * failed in a row. Throws failures that no single row explains.
+ * Fetches a detail. A detail that failed last time is requested once, without retries; so is each one after several
+ * consecutive failures. Throws failures that concern more than one row.
  */
 export async function fetchDetail(
   { client }: Pick<DetailTools, 'client'>,
@@ -82,7 +82,7 @@ export async function fetchDetail(
   }
 }
 
-/** Throws the failure of a row if the service gives no other detail either, once several rows in a row have failed. */
+/** After several consecutive failures, throws the failure of a row if the service gives no other detail either. */
 export async function refuseOutage(
   context: DetailTools,
   fetched: FetchedDetail,
@@ -92,14 +92,14 @@ export async function refuseOutage(
   if (!isDoubtful(fetched, pass) || pass.unanswered < unansweredMax) return;
   // In a new ledger only the other claimed rows can show that the service answers.
   if ((await answeredRow(context, pass)) === null) return;
-  // Workers whose rows fail at the same time leave it to this one to ask.
+  // Resets the count, so that workers whose rows fail at the same time leave the check to this one.
   pass.unanswered = 0;
   await assertAnswering(context, fetched.error, pass, signal);
 }
 
 /**
- * Asks for the detail of a row that had one before; in a ledger without any, of a few rows that nobody has claimed.
- * Throws `failure` if that is not answered either, or if there is no such row.
+ * Requests the detail of a row that had one before or, in a ledger without details, of a few unclaimed rows. Throws
+ * `failure` if there is no such row or the service does not answer these requests either.
  */
 export async function assertAnswering(
   context: DetailTools,

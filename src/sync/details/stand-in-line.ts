@@ -1,12 +1,12 @@
-/** A claim's place among those that fetch rows of the history, which do so one after the other. */
+/** A claim's place in the line of those that fetch rows of the history, one after the other. */
 export type Place = {
   /** Resolves once every earlier place has been left. */
   front: Promise<void>;
-  /** Lets the next one through; may be called again. */
+  /** Lets the next claim proceed; may be called again. */
   leave(): void;
 };
 
-/** Opens a line; each call of what it returns takes the last place in it. */
+/** Opens a line. Each call of the returned function takes the last place in it. */
 export function openLine(): () => Place {
   let last = Promise.resolve();
   return () => {

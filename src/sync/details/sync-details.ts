@@ -25,7 +25,7 @@ const parallelClaims = 2;
 /** Planned duration (ms) of a claim at the pace of the one before: far below the lease, with few statements per row. */
 const claimWorkMs = 2_000;
 const claimedMax = 500;
-/** Refused details that a command asks for before one of them is answered. */
+/** Refused details that a command requests before it stops if none of them was answered. */
 const refusedProbeMax = 100;
 /** Upper bound of the wait (ms) for rows that another worker holds, slightly longer than its lease. */
 const othersWaitMs = 35_000;
@@ -46,7 +46,7 @@ export async function syncDetails(
   return await syncDetailsThrough({ ...context, details }, signal, onProgress, pass);
 }
 
-/** Does the same as `syncDetails`, through a port that is open. */
+/** Does the same as `syncDetails`, through an open port. */
 export async function syncDetailsThrough(
   context: DetailTools,
   signal: AbortSignal,
@@ -72,9 +72,9 @@ export async function syncDetailsThrough(
 }
 
 /**
- * Does the same as `syncDetails`, in one pass, as a command does: also asks once for the details that were refused
- * before, without waiting for the end of their pauses. Then waits for the final rows that other workers hold, until the
- * claims of dead workers end.
+ * Does the same as `syncDetails` in one pass, for a command. Also requests once each detail that was refused before,
+ * without waiting for the end of its pause. Then waits for the final rows that other workers hold, until the claims of
+ * dead workers end.
  */
 export async function syncAllDetails(
   context: SyncContext,
@@ -89,7 +89,7 @@ export async function syncAllDetails(
   const deadline = performance.now() + othersWaitMs;
   let isAnyHeld = !report.isComplete;
   while (isAnyHeld && !report.isComplete && performance.now() < deadline) {
-    // Asked before the next claims: a row that is released in between is due, and they claim it.
+    // Checked before the next claims: a row that is released in between is due, and they claim it.
     isAnyHeld = await isFinalDetailHeld(context.ledger.db);
     if (isAnyHeld) await abortableSleep(othersPollMs, signal);
     const more = await syncDetails(context, signal, onProgress, pass);
@@ -100,8 +100,8 @@ export async function syncAllDetails(
 }
 
 /**
- * Asks once for the details that were refused before the pass and are not due yet. Stops early if none of the first
- * ones is answered: a service that refuses all of them costs few requests.
+ * Requests once each detail that was refused before the pass and is not due yet. Stops early if none of the first ones
+ * is answered, so that a service that refuses all of them costs few requests.
  */
 async function syncRefusedDetails(
   context: SyncContext & DetailTools,
@@ -120,7 +120,7 @@ async function syncRefusedDetails(
   });
 }
 
-/** Fetches the details of the rows that hints name, as far as their turn has come. */
+/** Fetches the details of the rows that hints name, as soon as their turn comes. */
 export async function syncHintedDetails(
   context: SyncContext,
   signal: AbortSignal,
@@ -141,7 +141,7 @@ type Claims = {
   takePlace: () => Place;
   pass: DetailPass;
   claimRows: DetailPort['claim'];
-  /** Returns how many further rows may be claimed after so many; 0 ends the work. */
+  /** Returns how many further rows may be claimed after `asked` rows; 0 ends the work. */
   mostAfter: (asked: number) => number;
   onClaimed: () => void;
 };

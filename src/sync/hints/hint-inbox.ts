@@ -8,7 +8,7 @@ type HintOutcome = 'accepted' | 'coalesced';
 export type HintInbox = {
   /** Takes a hint; never waits and never throws. */
   hint(orderNos: readonly string[]): HintOutcome;
-  /** Stores what waits, and takes no more. */
+  /** Stores the waiting hints, and accepts no more. */
   close(): Promise<void>;
 };
 
@@ -16,7 +16,7 @@ export type HintInbox = {
 const everyMs = 100;
 const retryMs = 1_000;
 const closeMs = 1_000;
-/** Upper bound of the order numbers that wait; further ones are dropped, their hints hold. */
+/** Upper bound of the order numbers that wait; further ones are dropped, but the hint to read the lists stays. */
 const orderNosMax = 200;
 
 /**

@@ -11,7 +11,7 @@ import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.
 
 /**
  * Serves the waiting hints of a list: reads the end at which it grows. Returns null while another pass reads the list.
- * Hints are taken under the list's lease, so no two processes look for the same hint, and none looks beside a pass.
+ * Hints are taken under the list's lease, so no two processes read the list for the same hint, or during another pass.
  * After a failure the hints are taken again later.
  */
 export async function lookAtList(

@@ -21,9 +21,9 @@ export type HintServer = {
 
 /** Milliseconds between two queries for hints; any role that may connect can send notifications. */
 const wakeEveryMs = 100;
-/** Wakes by itself, because a hint may be there without a notification: of a failed look, or while none arrives. */
+/** Interval of the checks without a notification: a look may have failed, or notifications may not arrive. */
 const heartbeatMs = 10_000;
-/** Pause before the lease of a list is asked for again; it doubles, because a slice may take 20 s. */
+/** Pause before the lease of a list is requested again; it doubles, because a slice may take 20 s. */
 const leasePauseMs = 50;
 const leasePauseMaxMs = 1_000;
 

@@ -18,7 +18,7 @@ type Divided<T> = {
   bad: BadRow[];
 };
 
-/** Returns the text of the row; null if the answer shows nothing of it. */
+/** Returns the text of the row; null if the answer does not contain it. */
 export function rowTextOf({ cause }: LedgerError): string | null {
   return cause instanceof UnreadableAnswer ? cause.rowsText() : null;
 }

@@ -1,8 +1,8 @@
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 
 /**
- * Writes batches one after another. While one is written, one waits for the database, and the caller reads and prepares
- * the next one.
+ * Writes batches one after another. While one batch is being written, a second one waits, and the caller reads and
+ * prepares the next one.
  */
 export function createBatchWriter() {
   let writing: Promise<unknown> = Promise.resolve();

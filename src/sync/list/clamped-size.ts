@@ -2,11 +2,9 @@ import { type ListState, type PageFacts, withCheckpoint } from './list-state.ts'
 
 /**
  * Returns the state after a page that may show a clamped size: some services repeat the requested size and serve fewer
- * rows.
- *
- * A short first page of a list that continues shows the clamp. The state keeps it for pages that claim the same size,
- * until one of them holds more rows, or the first one is short and its total counts no more. A scan that began earlier
- * is no longer clean, because the page may just have lacked rows.
+ * rows. A short first page of a list that continues shows the clamp. The state keeps the clamp for pages that claim the
+ * same size, until one of them has more rows, or the first page is short and its total counts no more rows. A scan that
+ * began earlier is no longer clean, because the page may also have lacked rows.
  */
 export function afterSizes(state: ListState, facts: PageFacts): ListState {
   const { clampedSize: known, walk } = state.checkpoint;
@@ -20,7 +18,10 @@ export function afterSizes(state: ListState, facts: PageFacts): ListState {
   });
 }
 
-/** Returns true for a page that fits into the known size, unless it is the first one and its total shows the size. */
+/**
+ * Returns true for a page that fits into the known size. The first page counts only if its total does not show the
+ * size.
+ */
 function showsNoSize({ checkpoint }: ListState, { page, size, listed, total }: PageFacts): boolean {
   const { clampedSize: known } = checkpoint;
   if (known?.claimed !== size) return page > 1;

@@ -44,13 +44,13 @@ export async function concludeScan<P extends PageFacts>(
   return isClean;
 }
 
-/** Sets the order that the whole scan has shown. */
+/** Sets the order that the complete scan has shown. */
 function orderAfterScan(state: ListState, walk: WalkProgress): ListState {
   if (state.isOrderFixed) return state;
   return { ...state, listOrder: orderOf(walk) ?? state.listOrder };
 }
 
-/** Returns true if rows are missing and pages that were not full may have lacked them. */
+/** Returns true if rows are missing that pages with too few rows may have omitted. */
 function isHiding(state: ListState, walk: WalkProgress): boolean {
   return walk.hasShortPages && missingRows(explained(state)) > walk.unstorable;
 }
@@ -67,7 +67,7 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
   const isLeft = state.conflicts > 0 || state.checkpoint.isTotalOlder || mayHide(state);
   const isFruitless = differs || (isLeft && state.checkpoint.walks > 0);
   const missing = missingRows(backed);
-  // Only rows that could not be stored are missing; the service counts them.
+  // If only rows that could not be stored are missing, they are the difference: the service counts them.
   const unstorable = missing > 0 && missing === walk.unstorable ? missing : 0;
   const accepted = { ...backed, acceptedDifference: backed.acceptedDifference + unstorable };
   return withCheckpoint(accepted, {
@@ -86,8 +86,8 @@ function afterCleanScan(state: ListState, walk: WalkProgress): ListState {
 }
 
 /**
- * Returns the state after a clean scan by a reader that has no list state of its own. It met exactly the rows that the
- * ledger now lists, so nothing is in doubt but what has fallen during the scan itself.
+ * Returns the state after a clean scan by a reader that has no list state of its own. The scan met exactly the rows
+ * that the ledger now lists, so the only doubt left is a fall of the total during the scan.
  */
 export function afterWholeScan(
   state: ListState,
@@ -204,7 +204,9 @@ function areNotesOutdated(state: ListState, left: string[]): boolean {
   return (surplus > 0 && surplus >= left.length) || isUncounted(state);
 }
 
-/** Clears the differing days. Equal rows on other days show that the list does not follow the times of its rows. */
+/**
+ * Clears the differing days. If the rows are equal and the days differ, the list does not follow the times of its rows.
+ */
 function afterAllMet(state: ListState): ListState {
   const isOrderWrong = state.checkpoint.differingDays.length > 0 && !state.isOrderFixed;
   const listOrder = isOrderWrong ? 'unordered' : state.listOrder;
@@ -218,7 +220,7 @@ function surplusOf(state: ListState): number {
 
 /**
  * Returns the upper bound of the rows that may be marked as unlisted. Equal counts mean that no row has vanished. Pages
- * with fewer rows than they should have may hide rows, so the bound is then the surplus.
+ * with too few rows may hide rows, so the bound is then the surplus.
  */
 function rowsMax(state: ListState, walk: WalkProgress): number {
   const { hasShortPages, unstorable } = walk;
@@ -229,9 +231,9 @@ function rowsMax(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Marks rows as unlisted that neither this scan, nor the one before, nor any page in between has met, nor one that this
- * scan has read and not stored (`shown`). Returns the remaining rows that this scan has not met. If these are more than
- * `rowsMax`, nothing shows which of them have vanished; all remain.
+ * Marks rows as unlisted that were not met by this scan, by the scan before, or by any page in between. Rows that this
+ * scan has read and not stored (`shown`) count as met. Returns the remaining rows that this scan has not met. If these
+ * are more than `rowsMax`, nothing shows which of them have vanished, so all remain.
  */
 async function unlistTwiceUnseen<P extends PageFacts>(
   session: ListSession<P>,

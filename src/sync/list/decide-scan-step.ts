@@ -9,7 +9,7 @@ import { unstoredDays, unstoredMax } from './read-days.ts';
  */
 const rewindsMin = 10;
 const rewindShare = 0.5;
-/** The same where the total counts fewer rows than are on the pages so far: it may be that of the page. */
+/** The same while the total counts fewer rows than the pages so far have: it may be the total of one page. */
 const doubtfulRewindsMax = 2;
 /** Upper bound of the rows without a readable time that are compared one by one. */
 export const undatedMax = 500;
@@ -23,9 +23,9 @@ export type ScanStep =
   | { kind: 'repeat' };
 
 /**
- * Facts about the pages before this one. `repeats` counts the pages in a row that showed the same rows; `recentKeys`
- * holds the keys of the last few pages. `fall`: rows by which the total has fallen since, as seen by any request; the
- * page's own total need not show it.
+ * Facts about the pages before this one. `repeats`: number of consecutive pages with the same rows. `recentKeys`: keys
+ * of the last few pages. `fall`: number of rows by which the total has fallen since, according to any request; the
+ * page's own total may not show it.
  */
 export type PageBefore = {
   previousFingerprint: string | null;
@@ -52,7 +52,7 @@ export function decideScanStep(
   const back = mayGoBack(walk, facts) ? stepBack(walk, facts, before) : undefined;
   if (facts.listed === 0) return back ?? afterEmptyPage(facts, last, previousFingerprint);
   if (isRepeat(walk, facts, previousFingerprint)) {
-    // A repeat may be a page's worth of new rows that the total does not show, and behind which known rows follow.
+    // A repeat may be a page's worth of new rows that the total does not show, followed by known rows.
     const isEnd = facts.page > Math.max(last, lastHeld) && repeats > 0;
     return isEnd ? { kind: 'end', isRepeated: true } : { kind: 'repeat' };
   }
@@ -87,8 +87,8 @@ function isFull(facts: PageFacts): boolean {
 }
 
 /**
- * Returns true if the page repeats the one before it. A page's worth of new rows repeats a page as well, but then the
- * total has risen by as many.
+ * Returns true if the page repeats the one before it. After a page's worth of new rows a page repeats as well, but then
+ * the total has risen by as many.
  */
 function isRepeat(
   walk: WalkProgress,
@@ -197,8 +197,8 @@ const pagesBack = ({ page }: PageFacts, step: ScanStep) =>
   step.kind === 'rewind' ? Math.max(1, page - step.toPage) : Number(step.kind === 'realign');
 
 /**
- * Counts the step in time between the last row of the previous page and the first row of this one. The rows are not
- * neighbours if rows have arrived in between. A step counts only if its direction has not been seen yet.
+ * Counts the step in time between the last row of the previous page and the first row of this one. If rows have arrived
+ * in between, the two rows are not neighbours, so a step counts only if its direction has not been seen yet.
  */
 function stepsAtSeam(
   { rising, falling }: WalkProgress,
@@ -224,8 +224,8 @@ function totalAfter(walk: WalkProgress, facts: PageFacts, fall: number): number 
 }
 
 /**
- * Returns true for an empty page in a place where the list should have rows, if its total is missing or 0. Another
- * replica may have answered.
+ * Returns true for an empty page where the list should have rows, if its total is missing or 0. Another replica may
+ * have answered.
  */
 function isEndUntold(walk: WalkProgress, { page, size, listed, total }: PageFacts): boolean {
   return listed === 0 && !total && (page - 1) * size < (walk.lastTotal ?? 0);

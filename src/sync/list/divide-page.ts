@@ -33,8 +33,8 @@ type Division<T> = {
 };
 
 /**
- * Ends a division that cannot help: nothing is readable, the service serves pages of its own size, or the requests are
- * used up.
+ * Ends a division that cannot help: nothing is readable, the service serves pages of another size than requested, or
+ * the requests are used up.
  */
 class GivenUp extends Error {
   /** Page size of the service, if it is smaller than the requested part; otherwise null. */
@@ -144,7 +144,7 @@ function listless(): LedgerError {
 }
 
 /**
- * Checks that some row of the list, or a page behind its end, is readable. A fault of the whole service shows in every
+ * Checks that some row of the list, or a page after its end, is readable. A fault of the whole service shows in every
  * answer, so this check comes before any row counts as bad.
  */
 async function isAnythingReadable<T>({ source, page, size, signal }: Division<T>) {
@@ -160,7 +160,7 @@ function take<T>(division: Division<T>, part: Part, content: Page<T>): void {
   const isAtEnd = totalSize === null || part.place + listed >= totalSize;
   const isOther = pageNo !== null && listed > 0 && pageNo !== part.place / part.size + 1;
   const isShort = listed < part.size && !isAtEnd && pageSize !== part.size;
-  // The service serves its own sizes, so the places of these rows are unknown.
+  // The service serves pages of another size than requested, so the places of these rows are unknown.
   if (listed > part.size || isOther || isShort) {
     const isSmaller = isShort && !isOther && listed > 0 && pageSize < part.size;
     throw new GivenUp(isSmaller ? pageSize : null);
@@ -179,7 +179,7 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   for (let times = 0; times < confirmations && !isKnown(division, last); times += 1) {
     const answer = await ask(division, part, confirmationAttempts);
     if (!(answer instanceof LedgerError)) {
-      // This text came in place of a good row, so it may also come in place of others.
+      // This text also came instead of a good row, so it may come instead of others too.
       const text = rowTextOf(last);
       if (text !== null) memory.refute(text);
       return take(division, part, answer);
@@ -192,7 +192,7 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
 }
 
 /**
- * Returns true if the row with this text is already confirmed as bad. A text that came in place of two rows of the page
+ * Returns true if the row with this text is already confirmed as bad. A text that came instead of two rows of the page
  * belongs to neither.
  */
 function isKnown<T>({ memory, bad }: Division<T>, failure: LedgerError): boolean {

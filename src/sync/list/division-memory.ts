@@ -17,23 +17,26 @@ export type DividedPage<T> = {
 export type DivisionMemory<T> = {
   recall(page: number, size: number): DividedPage<T> | undefined;
   remember(page: number, size: number, divided: DividedPage<T>): void;
-  /** Replaces a page that `recall` returned by one that new rows have moved; kept no longer than that one. */
+  /**
+   * Replaces a page that `recall` returned after new rows have moved it; kept no longer than the page that it replaces.
+   */
   move(page: number, size: number, divided: DividedPage<T>): void;
   /** Returns true if the row with this text was requested several times and stayed unreadable. */
   isConfirmed(rowText: string): boolean;
   confirm(rowText: string): void;
-  /** Returns true if the last passes all failed, so that one request is to find out that nothing has changed. */
+  /** Returns true if the last passes all failed. Then one request is enough to find out that nothing has changed. */
   isFailing(): boolean;
-  /** Records that a page could be read in no size and no part, or that one was answered. */
+  /** Records that a page could not be read in any size or part. */
   noteFailure(): void;
+  /** Records that the service answered a page: earlier failures no longer count. */
   noteAnswer(): void;
-  /** Records that the text is not a row's own: a row that was answered with it was readable afterwards. */
+  /** Records that the text does not belong to one row: a row that was answered with it was readable afterwards. */
   refute(rowText: string): void;
 };
 
 /**
- * Time after which a divided page is read again, so that changes within a page without a new row are found. As long
- * after a failure the next one is looked into again.
+ * Time after which a divided page is read again, to find changes within a page without a new row. After a failure the
+ * next one is examined again after the same time.
  */
 const keptMs = 600_000;
 /** Upper bound of the divided pages: the list's first page, and a few that a full scan met. */

@@ -15,7 +15,7 @@ import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from 
 export type Effort = {
   /** Pauses before the end at which the list grows is checked again. */
   looksMs: readonly number[];
-  /** Time and number of passes that a mismatch must have stood before it costs more than a check. */
+  /** Time for which, and number of passes in which, a mismatch must persist before it costs more than a check. */
   standMs: number;
   passesMin: number;
   /** Requests stay within the cost of ordinary reading. */
@@ -29,7 +29,9 @@ export type Effort = {
 const patientLooksMs = [1_000, 5_000, 15_000];
 const patienceMs = 7 * 86_400_000;
 const bounded = { isBounded: true, freeRequests: 0, patienceMs };
-/** Requests of a short list, which a command that ends rather scans than leaves in doubt. */
+/**
+ * Upper bound of the requests for a short list. A command ends, so it scans such a list rather than leave it in doubt.
+ */
 const shortList = 16;
 
 /**
@@ -54,9 +56,14 @@ const lagFactor = 3;
 /** Factor on `standMs` after which a mismatch is examined although its rows change, because it never ends either. */
 const busyFactor = 6;
 const fruitlessMax = 10;
-/** Number of passes that scan a list in random order in vain before what it counts and does not show is accepted. */
+/**
+ * Number of passes that scan a list in random order without success before the rows that it counts and does not show
+ * are accepted.
+ */
 const hidingScans = 3;
-/** Number of passes in a row that scan a short list in a command although its end is refused and nothing shows it. */
+/**
+ * Number of consecutive passes that scan a short list in a command although the service refuses the page after its end.
+ */
 const unprovenScans = 2;
 /** Share of the requests of ordinary reading that doubts may cost. */
 const doubtShare = 0.95;
@@ -73,8 +80,8 @@ export function isDoubtful(state: ListState): boolean {
 }
 
 /**
- * Returns the state with the times from which it has rows that another list shows as well, and a total that seems to
- * count too few rows. Call it once per pass.
+ * Returns the state with the times since which it has conflicts, and a total that seems to count too few rows. Call it
+ * once per pass.
  */
 export function afterStanding(state: ListState, now: number): ListState {
   const { conflictSince, totalOlderSince, isTotalOlder } = state.checkpoint;
@@ -87,9 +94,9 @@ export function afterStanding(state: ListState, now: number): ListState {
 }
 
 /**
- * Returns true if a doubt that ordinary passes resolve as a rule has stood for so long, at the beginning of the pass
- * and now, that only a full scan resolves it: which list has a row that two show, or if pages are smaller than they
- * say, so that their rows only seem to lie beyond the total.
+ * Returns true if a doubt that ordinary passes usually resolve has persisted for so long that only a full scan resolves
+ * it. The scan shows which list has a row that two lists show. It also shows if pages are smaller than they claim, so
+ * that their rows only seem to lie beyond the total.
  */
 export function isScanDue(state: ListState, effort: Effort, now: number): boolean {
   const { conflictSince, totalOlderSince, isTotalOlder } = state.checkpoint;
@@ -103,8 +110,8 @@ export function isScanDue(state: ListState, effort: Effort, now: number): boolea
 }
 
 /**
- * Returns the state with the mismatch noted: kept while it stands, started again if it concerns other rows. `now` is in
- * Unix ms. `passes`: 1 once per pass, 0 for further checks within it.
+ * Returns the state with the mismatch noted. It is kept while it persists, and started again if it concerns other rows.
+ * `now` is in Unix ms. `passes`: 1 once per pass, 0 for further checks within it.
  */
 export function afterMismatch(state: ListState, now: number, passes: 0 | 1): ListState {
   const missing = missingRows(state);
@@ -119,7 +126,7 @@ export function afterMismatch(state: ListState, now: number, passes: 0 | 1): Lis
   return withCheckpoint(state, { mismatch: { ...kept, passes: kept.passes + passes } });
 }
 
-/** Returns the state after a search by rank in vain: another one would read the same pages. */
+/** Returns the state after a search by rank without success: another search would read the same pages. */
 export function afterSearch(state: ListState): ListState {
   const { mismatch } = state.checkpoint;
   return mismatch === null
@@ -145,7 +152,7 @@ function isStanding(state: ListState, mismatch: { total: number; count: number }
 }
 
 /**
- * Returns the state after a clean scan that began with the mismatch. The rest of the mismatch that still stands becomes
+ * Returns the state after a clean scan that began with the mismatch. The part of the mismatch that persists becomes
  * accepted: the service counts these rows and does not list them.
  */
 export function afterAcceptance(state: ListState): ListState {
@@ -164,15 +171,15 @@ export function afterAcceptance(state: ListState): ListState {
 }
 
 /**
- * Returns true if the list may hide the rows that it counts: a list in random order repeats a row in the place of
- * another. Scan after scan without such a row shows that there is none.
+ * Returns true if the list may hide the rows that it counts: a list in random order repeats one row in the place of
+ * another. If several scans find no such row, there is none.
  */
 export function mayHide(state: ListState): boolean {
   const { fruitlessScans } = state.checkpoint;
   return state.listOrder === 'unordered' && missingRows(state) > 0 && fruitlessScans < hidingScans;
 }
 
-/** Returns true if the mismatch has stood so long that a scan started now may accept it. */
+/** Returns true if the mismatch has persisted so long that a scan started now may accept it. */
 export function isLongStanding({ checkpoint }: ListState, effort: Effort, now: number): boolean {
   const { mismatch } = checkpoint;
   return mismatch !== null && now - mismatch.since >= effort.standMs;
@@ -189,7 +196,10 @@ export function isActionDue(state: ListState, effort: Effort, now: number): bool
   return stands || now - mismatch.begun >= busyFactor * standMs;
 }
 
-/** Returns true if the counts have differed for so long, in passes that follow soon, that no count is briefly ahead. */
+/**
+ * Returns true if the counts have differed for so long that neither is only briefly ahead. False if no pass follows
+ * soon.
+ */
 export function isPastLooking({ checkpoint }: ListState, effort: Effort, now: number): boolean {
   const { mismatch } = checkpoint;
   const isFollowed = effort.isBounded && effort.passesMin > 1;
@@ -229,7 +239,7 @@ function requestsToScan(state: ListState): number {
 /** Returns the state after a scan. Rewinds show that the list cannot be read in order. */
 export function afterRewinds(state: ListState, rewinds: number): ListState {
   const next = withCheckpoint(state, { scanRewinds: rewinds });
-  // The first scan is not spent on a doubt; only its rewinds count.
+  // The first scan is not caused by a doubt; only its rewinds count.
   return state.checkpoint.walks === 0 ? afterSpending(next, requestsPerRewind * rewinds) : next;
 }
 

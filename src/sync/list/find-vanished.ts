@@ -1,6 +1,6 @@
 /**
- * Finds rows that the ledger holds and an ordered list no longer shows. Consecutive pages cover a stretch of time; a
- * row that the ledger lists within it and no page shows has vanished. Pages move while they are read, so they are read
+ * Finds rows that the ledger holds and an ordered list no longer shows. Consecutive pages cover a span of time; a row
+ * that the ledger lists within it and no page shows has vanished. Pages move while they are read, so they are read
  * twice: two readings with the same rows and totals show one state of the list.
  */
 import type { Span } from './list-port.ts';
@@ -62,10 +62,10 @@ export async function unlistVanished<P extends PageFacts>(
   pages: P[],
   rowsMax: number,
 ): Promise<number> {
-  // A total that does not count all rows shows no surplus, so it does not tell that any has vanished.
+  // A total that does not count all rows cannot show that any has vanished.
   if (session.state.checkpoint.isTotalOlder) return 0;
   const vanished = await notSeen(session, pages);
-  // More rows than the counts explain: something else is wrong with the list.
+  // More rows than the counts explain have vanished, so something else is wrong with the list.
   if (vanished.length === 0 || vanished.length > rowsMax) return 0;
   const range = { low: pages[0]?.page ?? 1, high: pages.at(-1)?.page ?? 1 };
   if (!isSamePicture(pages, await collect(session, range))) return 0;

@@ -6,8 +6,8 @@ import { pollList } from './poll-list.ts';
 import { endPass, isHeadWorthReading } from './read-list.ts';
 
 /**
- * Reads the end at which the list grows, and nothing else: what leaves a doubt is left to the next pass. Reads nothing
- * while a scan is about to read that end. Returns the number of requests.
+ * Reads only the end at which the list grows, and leaves every doubt to the next pass. Reads nothing while a scan is
+ * about to read that end. Returns the number of requests.
  */
 export async function glanceAtList<P extends PageFacts>(
   port: ListPort<P>,

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { readingSchema } from './read-days.ts';
 
 /**
- * Version of the stored form. A new field, or another meaning of one, takes a new number. A field that goes does not,
- * because unknown fields are ignored, nor does one that may be absent. A checkpoint of another version is begun anew.
+ * Version of the stored form. Adding a field, or changing the meaning of one, requires a new number. Removing a field
+ * does not, because unknown fields are ignored; nor does adding an optional one. A checkpoint of another version is
+ * discarded.
  */
 const version = 4;
 
@@ -18,7 +19,7 @@ const walkSchema = z.object({
   lastTotal: int.nullable(),
   /** `fallen` of the checkpoint at the last page read. Any request may have seen its increase since then. */
   fallenSeen: int,
-  /** Pages are read strictly one after another: only this kind of scan need not trust the totals. */
+  /** Pages are read strictly one after another. Only this kind of scan does not depend on the totals. */
   isSequential: z.boolean(),
   /** Adjacent rows with rising and with falling times, met so far. */
   rising: int,
@@ -27,7 +28,7 @@ const walkSchema = z.object({
   met: int,
   unstorable: int,
   rewinds: int,
-  /** The last page was full, so the list may continue whatever its total says. */
+  /** The last page was full, so the list may continue even if the total says otherwise. */
   isLastFull: z.boolean(),
   /** A page that was not full had rows behind it: it may have lacked some of its own. */
   hasShortPages: z.boolean(),
@@ -39,7 +40,9 @@ const walkSchema = z.object({
    * All keys are noted in the database: for lists without an order, for guests, and after a reading by days has failed.
    */
   notesKeys: z.boolean(),
-  /** A mismatch stood when the scan began: if the scan is clean, the list does not show the rest of the mismatch. */
+  /**
+   * A mismatch persisted when the scan began. If the scan is clean, the list does not show the rest of the mismatch.
+   */
   hadMismatch: z.boolean(),
   /** Days differed when the scan began; the scan determines the differing days again. */
   hadDifferingDays: z.boolean(),
@@ -53,8 +56,8 @@ const walkSchema = z.object({
 });
 
 /**
- * A mismatch between the counts. `since`: time (Unix ms) from which it stands. `begun`: time from which the counts have
- * differed in the same direction at the end of each pass, whichever rows it was about.
+ * A mismatch between the counts. `since`: time (Unix ms) since which these rows have differed. `begun`: time since
+ * which the counts have differed in the same direction at the end of each pass, whichever rows it was about.
  */
 const mismatchSchema = z.object({
   total: int,
@@ -62,7 +65,7 @@ const mismatchSchema = z.object({
   since: int,
   begun: int,
   passes: int,
-  /** The present rows were searched, in vain; absent: they were not. */
+  /** The present rows were searched without success; absent: they were not searched. */
   isSearched: z.boolean().optional(),
 });
 
@@ -74,13 +77,13 @@ const checkpointSchema = z.object({
    */
   requestedPageSize: int,
   sizeReducedAt: z.number().nullable(),
-  /** Service's total when the counts last agreed (except for the accepted difference). */
+  /** Service's total when the counts last agreed, apart from the accepted difference. */
   totalAtLastMatch: int,
   walk: walkSchema.nullable(),
   /** Full scans ended so far, and when (Unix ms) the last one ended. */
   walks: int,
   scannedAt: z.number().nullable(),
-  /** Page size that answers claim, and the rows that they really serve; null: no clamp is known. */
+  /** Page size that answers claim, and the number of rows that they really contain; null: no clamp is known. */
   clampedSize: z.object({ claimed: int, actual: int }).nullable(),
   /** Total that the last reading of the growing end saw, and the ledger's count at the end of that pass. */
   lastSeen: z.object({ total: int.nullable(), count: int }).nullable(),
@@ -90,19 +93,19 @@ const checkpointSchema = z.object({
   /** Rows by which the total has fallen since the last clean scan, without the rows found to have vanished. */
   fallen: int,
   /**
-   * Value of `fallen` when the scan began, or the first of the accumulated scans. A later fall of the total is not
-   * explained by them. Null: no total was known then, so a fall would not have been noticed.
+   * Value of `fallen` when the scan began, or the first of the accumulated scans: they explain no later fall of the
+   * total. Null: no total was known then, so a fall would not have been noticed.
    */
   fallenBefore: int.nullable(),
-  /** The total does not count all rows: a page reached beyond it, or answers without one have brought rows since. */
+  /** The total does not count all rows: a page went beyond it, or answers without a total have brought rows since. */
   isTotalOlder: z.boolean(),
-  /** Time (Unix ms) from which passes have left such a total; null: the last one did not. */
+  /** Time (Unix ms) since which passes have ended with such a total; null: the last one did not. */
   totalOlderSince: z.number().nullable().default(null),
   /** Days (since 1970) whose rows differ from those that the list showed. */
   differingDays: z.array(int),
   /** The last full scan proves nothing: it was not clean, or it began without a total. */
   isScanUnclean: z.boolean(),
-  /** The last full scan ended at a refused page, and nothing has shown the list's end; absent: it did not. */
+  /** The last full scan ended at a refused page, and nothing has shown that the list ends there; absent: it did not. */
   isEndUnproven: z.boolean().optional(),
   /** Rows that the last clean scan found on one side only: without a usable key, or no longer listed and kept. */
   unmatched: int,

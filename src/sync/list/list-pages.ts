@@ -20,7 +20,7 @@ export type ListedPage<T> = PageFacts & { content: Page<T> };
 const wrongPageTries = 3;
 
 /**
- * Reads pages of one list: several ahead if the caller says so, and smaller ones if the service refuses the size.
+ * Reads pages of one list: several ahead if the caller allows it, and smaller ones if the service refuses the size.
  * Divides a page that cannot be read down to the unreadable row, which becomes a reject.
  */
 export type PageReader<T> = {
@@ -67,7 +67,7 @@ export function createPageReader<T>(
     requestedPageSize: pages.size,
     aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
-      // A page fetched ahead was asked for as one of the list.
+      // A page fetched ahead was requested as one within the list, so it is not used for a page that may lie behind it.
       if (ahead.size > 0 && (isFresh || !ahead.has(page) || page > upTo)) forgetAhead();
       const fetched = ahead.get(page);
       ahead.delete(page);
@@ -159,7 +159,7 @@ async function toListedPage<T>(
   };
 }
 
-/** Rejects whose times are read in one go. */
+/** Number of rejects whose times are read before yielding to the event loop. */
 const rejectsInOneGo = 1_000;
 
 /** Returns the readable times of the rows that cannot be stored. */

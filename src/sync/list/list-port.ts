@@ -59,8 +59,8 @@ export type ListPort<P extends PageFacts> = {
   /** Returns true if a long scan should stop at its next checkpoint and continue in a later pass. */
   shouldPause(): boolean;
   /**
-   * Begins a full scan, or ends it with null. The requests of a scan let others go first, those of the first one only
-   * what is more urgent than a list that is not known yet; absent: they go as any other.
+   * Begins a full scan, or ends it with null. Requests of a first scan yield to more urgent ones, those of a further
+   * scan to all others; absent: scans have no lane of their own.
    */
   scanning?(scan: Scan | null): void;
   /** Current time, Unix ms. */

@@ -167,7 +167,7 @@ function afterComparison(state: ListState, { differingDays }: Found, isGlance = 
   return differingDays === null ? withoutReading(state) : withDifferingDays(state, differingDays);
 }
 
-/** Returns the prepared state with the total that another writer has told since, and the fall to it. */
+/** Returns the prepared state with the total that another writer has stored since, and its fall. */
 function withTotal(prepared: ListState, beside: ToldTotal | null): ListState {
   const isLater = beside !== null && beside.totalObservation > prepared.totalObservation;
   return isLater ? afterTotalBeside(prepared, beside) : prepared;
@@ -198,7 +198,7 @@ function afterVanishing(state: ListState, rows: number): ListState {
   });
 }
 
-/** Takes over what only a discarded answer shows: its rows, and the fall of the total in a later one. */
+/** Takes over what only a discarded answer shows: its rows, and the fall of the total until a later answer. */
 function afterOvertaken(state: ListState, { keys, total }: PageFacts, isLater: boolean): ListState {
   const fall = isLater ? Math.max(0, (state.serviceTotal ?? 0) - (total ?? 0)) : 0;
   const { fallen, unseen } = state.checkpoint;
@@ -215,8 +215,8 @@ function storedFormOf(state: ListState): string {
 }
 
 /**
- * Returns true if totals show that the service answered this page, fetched ahead, and an earlier one out of order. Rows
- * may have moved past both pages, or may not be counted yet.
+ * Returns true if totals show that the service answered this page, which was fetched ahead, and an earlier one out of
+ * order. Rows may have moved past both pages, or may not be counted yet.
  */
 function isOvertaken(
   { isFresh, total, observation }: PageFacts,

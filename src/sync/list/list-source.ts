@@ -4,8 +4,8 @@ import type { Page, RecordSource } from '../../kernel/wallet-records.ts';
 export type ListSource<T> = {
   /**
    * Reads one page. `failuresMax`: number of unreadable answers, codes other than 0, or answers such as HTTP 500 after
-   * which it fails; absent: the client's default. `isKnownEmpty`: the last pass found the list empty, so that null or
-   * [] in place of page 1 is believed at once.
+   * which it fails; absent: the client's default. `isKnownEmpty`: the last pass found the list empty, so null or [] in
+   * place of page 1 is accepted at once.
    */
   readPage(
     pageNo: number,

@@ -14,7 +14,7 @@ export type ListState = {
   readonly isOrderFixed: boolean;
   readonly pageSize: number | null;
   readonly serviceTotal: number | null;
-  /** Observation of the answer that told the total; 0: not known. */
+  /** Observation of the answer that the total comes from; 0: not known. */
   readonly totalObservation: number;
   readonly ledgerCount: number;
   /** Rows that this list shows and the ledger counts in another one. */
@@ -25,7 +25,7 @@ export type ListState = {
   readonly passes: number;
   /** A clean full scan backs the counts. */
   readonly isBacked: boolean;
-  /** serviceTotal − (ledgerCount + guests) as far as the last clean full scan accepted it. */
+  /** serviceTotal − (ledgerCount + guests), as accepted by the last clean full scan. */
   readonly acceptedDifference: number;
   readonly checkpoint: Checkpoint;
 };
@@ -43,7 +43,7 @@ export type PageFacts = DatedRows & {
   lastTime: number | null;
   /** Hash of the rows: equal for two pages with the same rows. */
   fingerprint: string;
-  /** No page: the service refused one that lies behind the list's end by the total. It tells no size and no total. */
+  /** The service refused the page, which by the total lies behind the list's end. It has no size and no total. */
   isRefused?: boolean | undefined;
   /** The request was sent after the answer to the page before; false: fetched ahead. */
   isFresh: boolean;
@@ -115,8 +115,8 @@ export function withCheckpoint(state: ListState, change: Partial<Checkpoint>): L
 }
 
 /**
- * Upper bound of the differing days kept. A full list stands for any number: only a scan that notes its keys explains
- * them.
+ * Upper bound of the differing days that are kept. A full array stands for any number of days; only a scan that notes
+ * its keys explains them.
  */
 export const differingDaysMax = 366;
 
@@ -206,8 +206,8 @@ export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolea
 }
 
 /**
- * Returns true if the known total does not count all rows: those of the page reach beyond its total, or without one
- * beyond the known total, or earlier ones did and no page with rows has told a total since.
+ * Returns true if the known total does not count all rows. The rows of the page go beyond its total or, without one,
+ * beyond the known total; or those of an earlier page did, and no page with rows has reported a total since.
  */
 function isOlderTotal(state: ListState, facts: PageFacts, isTelling: boolean): boolean {
   const { page, size, total, listed } = facts;

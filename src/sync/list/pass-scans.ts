@@ -5,14 +5,17 @@ const scansMax = 14;
 const scansWithoutNewRowsMax = 3;
 
 /**
- * Counts the full scans that one pass runs for its doubts. A pass in slices keeps one counter over all of them, so that
- * it ends after as many scans as a pass in one go.
+ * Counts the full scans that one pass runs for its doubts. A pass in slices keeps one counter for all of them, so that
+ * it ends after as many scans as a pass without slices.
  */
 export type PassScans = {
   mayBegin(): boolean;
   /** Scans begun so far. */
   begun(): number;
-  /** The last scan was clean: what two lists show they show, and reading again in this pass explains nothing more. */
+  /**
+   * The last scan was clean: it has shown which rows two lists share, so reading again in this pass explains nothing
+   * more.
+   */
   wasClean(): boolean;
   begin(before: ListState): void;
   /** Judges the scan that has ended and returns the next state; changes nothing after a scan of an earlier pass. */
@@ -42,10 +45,10 @@ export function createPassScans(): PassScans {
         state.ledgerCount > unjudged.ledgerCount ||
         state.checkpoint.unseen.length < unjudged.checkpoint.unseen.length;
       withoutNewRows = hasProgressed ? 0 : withoutNewRows + 1;
-      // The service refuses the page behind the last one again in the next scan.
+      // The next scan would end in the same way: the service refuses the page behind the last one.
       if (state.checkpoint.isEndUnproven && !hasProgressed) withoutNewRows = scansWithoutNewRowsMax;
       unjudged = null;
-      // The scans of one pass count as one, because the back-off concerns later passes.
+      // The scans of one pass count as one, because the backoff concerns later passes.
       return withFruitlessAtMost(state, fruitlessBefore + 1);
     },
   };

@@ -39,9 +39,9 @@ export async function pollList<P extends PageFacts>(session: ListSession<P>): Pr
 }
 
 /**
- * Returns true if the rows at the start of an unordered list explain what its total has grown by since the last pass:
- * what is still missing was missing before. A total need not tell of rows at the end, so that is read in some passes
- * all the same.
+ * Returns true if the new rows at the start of an unordered list explain the growth of its total since the last pass:
+ * the rows still missing were missing before. The total may not count new rows at the end, so some passes read the end
+ * anyway.
  */
 function hasGrownAtHead(state: ListState): boolean {
   const { listOrder, serviceTotal, ledgerCount, checkpoint, passes } = state;
@@ -80,7 +80,7 @@ async function pollHeadOnce<P extends PageFacts>(
   const first = await session.read(1, 1);
   const firstTotal = session.state.serviceTotal ?? 0;
   noteHead(session, first);
-  // A pass that did not end may have left rows behind those of the first page.
+  // A pass that did not end may have left rows unread behind those of the first page.
   const isSame = isAfterEnd && first.fingerprint === known;
   let inserted = 0;
   let quietPages = 0;
@@ -91,7 +91,7 @@ async function pollHeadOnce<P extends PageFacts>(
     quietPages = added === 0 ? quietPages + 1 : 0;
     reader.read(facts, session.state.listOrder, { isStart: page === 1 });
     const isSettled = missingRows(session.state) === 0;
-    // Known rows follow new ones: the last pass has read everything from here on.
+    // Known rows follow new ones, so the last pass has read everything from here on.
     const isOnKnownRows = isAfterEnd && added < facts.listed - facts.unstorable;
     const isEnd =
       isSettled ||
@@ -107,7 +107,7 @@ async function pollHeadOnce<P extends PageFacts>(
 
 /**
  * Reads the page behind one of the start. Returns null if the service refuses it and the list may end before it: only a
- * scan shows whether the list goes on there.
+ * scan shows if the list continues there.
  */
 async function readBehind<P extends PageFacts>(
   session: ListSession<P>,
@@ -124,14 +124,14 @@ async function readBehind<P extends PageFacts>(
   }
 }
 
-/** Notes the first page if no total shows that nothing has arrived. */
+/** Remembers the first page if there is no total that could show that nothing has arrived. */
 function noteHead<P extends PageFacts>(session: ListSession<P>, facts: P): void {
   const { state } = session;
   if (state.serviceTotal !== null) return;
   session.apply(withCheckpoint(state, { headFingerprint: facts.fingerprint }));
 }
 
-/** Returns true if the last pass reached its end: it left the counts as they are now. */
+/** Returns true if the last pass reached its end: the counts are still those that it left. */
 function wasLastPassEnded({ checkpoint, ledgerCount }: ListState): boolean {
   return checkpoint.lastSeen?.count === ledgerCount;
 }
@@ -152,7 +152,9 @@ function isHeadPassed(
   return page >= lastPage(state) || (page >= newPages(state) && isQuiet);
 }
 
-/** Returns the number of pages that the rows since the last pass, or since the scan began, fill at the start. */
+/**
+ * Returns the number of pages at the start that are filled by the rows since the last pass, or since the scan began.
+ */
 function newPages(state: ListState): number {
   if (state.listOrder !== 'newest-first') return 1;
   const { walk, lastSeen, totalAtLastMatch } = state.checkpoint;

@@ -20,7 +20,7 @@ export async function pollTail<P extends PageFacts>(session: ListSession<P>): Pr
     inserted += added;
     const isSettled = missingRows(session.state) === 0;
     const isOver = isSettled || isKnownCounts(session.state);
-    // A total that counts fewer rows than there are does not count those behind a full page either.
+    // A total that counts too few rows does not count those behind a full page either.
     const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
     const isFollowed = mayBeFollowed(session.state, facts, { added, heldBefore });
     const isEnd = (isOver && isGuided) || isTailEnd(session.state, facts, { previous, isFollowed });
@@ -31,8 +31,8 @@ export async function pollTail<P extends PageFacts>(session: ListSession<P>): Pr
 }
 
 /**
- * Returns true for a short page of a list without a total that may have others behind it: it has brought new rows, or
- * shows more known ones than fit its place, because pages are smaller than they say.
+ * Returns true for a short page of a list without a total that may have others behind it. Either it has brought new
+ * rows, or it shows more known rows than its place allows, because pages are smaller than they claim.
  */
 function mayBeFollowed(
   { serviceTotal }: ListState,
@@ -42,7 +42,7 @@ function mayBeFollowed(
   return serviceTotal === null && (added > 0 || listed > heldBefore - (page - 1) * size);
 }
 
-/** Reads the page behind one of the end. Behind a short one it shows that the pages are smaller than they say. */
+/** Reads the page behind one of the end. If it follows a short page and has rows, pages are smaller than they claim. */
 async function readBehindTail<P extends PageFacts>(
   session: ListSession<P>,
   { page, size, listed, fingerprint }: P,
@@ -50,7 +50,7 @@ async function readBehindTail<P extends PageFacts>(
   const behind = await readOrEnd(session, page + 1, { upTo: lastKnown(session.state) });
   const isOther = behind.listed > 0 && behind.fingerprint !== fingerprint;
   if (session.state.serviceTotal !== null || listed >= size || !isOther) return behind;
-  // New rows may have filled it meanwhile.
+  // New rows may have filled the page meanwhile.
   const again = await session.read(page);
   if (again.listed >= again.size) return again;
   const clampedSize = { claimed: size, actual: again.listed };
@@ -62,7 +62,7 @@ async function readTail<P extends PageFacts>(
   session: ListSession<P>,
 ): Promise<{ facts: P; inserted: number }> {
   const page = tailPage(session.state);
-  // Another total than the stored one may end the list before this page, and a refusal tells none.
+  // The list may end before this page by another total than the stored one, and a refusal reports no total.
   const facts = await readOrNull(session, page);
   if (facts !== null && (facts.listed > 0 || page === 1)) return { facts, inserted: 0 };
   // The list ends before the ledger's last row, or its pages are larger than assumed.
@@ -96,7 +96,7 @@ function tailPage(state: ListState): number {
   const { ledgerCount, guests, checkpoint, serviceTotal, acceptedDifference, pageSize } = state;
   const held = Math.max(ledgerCount + guests, checkpoint.totalAtLastMatch);
   const listed = (serviceTotal ?? held) - acceptedDifference;
-  // A few uncounted rows have vanished; if there are many, the total is no guide.
+  // If few rows are uncounted, they have vanished; if there are many, the total is no guide.
   const isNear = listed < held && held - listed <= 2 * (pageSize ?? 0);
   return pagesFor(isNear ? listed : held, state);
 }

@@ -6,8 +6,8 @@ import type { ListState, PageFacts } from './list-state.ts';
 export type Poll = { isSettled: boolean; inserted: number; days: ReadDays | null };
 
 /**
- * Returns true for the first page of a list that had no rows before: its total may count the rows of the page alone, so
- * the page behind it is read, too.
+ * Returns true for the first page of a list that had no rows before: its total may count only the rows of the page, so
+ * the next page is read too.
  */
 export function mayGoOn(wasEmpty: boolean, { page, listed }: PageFacts): boolean {
   return wasEmpty && page === 1 && listed > 0;

@@ -4,8 +4,8 @@ type RememberedSize = { requestedPageSize: number; sizeReducedAt: number | null 
 const probeEveryMs = 86_400_000;
 
 /**
- * Returns the size to try once before the stored one: the configured size, a day after the service last refused it.
- * Returns undefined if there is nothing to try. Pure.
+ * Returns the configured size if it should be tried once before the stored one: a day after the service last refused
+ * it. Returns undefined if there is nothing to try. Pure.
  */
 export function probeSize(
   { requestedPageSize, sizeReducedAt }: RememberedSize,

@@ -38,7 +38,7 @@ export const readingSchema = z.object({
   isNextUnsure: z.boolean().optional(),
 });
 
-/** Facts about one page that a reading needs. */
+/** Facts about one page that are needed to read days. */
 export type DatedRows = {
   page: number;
   /** Rows in the answer. */

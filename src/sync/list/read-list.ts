@@ -53,7 +53,9 @@ type Pass<P extends PageFacts> = {
   /** Days that polls have read completely; marked as verified after new rows were stored. */
   days: ReadDays | null;
   inserted: number;
-  /** The service's total after the last poll: rows that a later total counts may stand at the end that it has read. */
+  /**
+   * The service's total after the last poll: rows that a later total counts may lie at the end that the poll has read.
+   */
   polledTotal: number | null;
 };
 
@@ -104,7 +106,7 @@ async function poll<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   pass.days = days === null ? pass.days : joinDays(pass.days, days);
 }
 
-/** Resolves the doubts that the poll left, as far as it is due and affordable. Returns true if a scan was paused. */
+/** Resolves the doubts that the poll left, if that is due and affordable. Returns true if a scan was paused. */
 async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolean> {
   const { session, effort } = pass;
   if (!isUnresolved(pass)) return false;
@@ -116,7 +118,10 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
   return isUnresolved(pass) && (await scanAgain(pass));
 }
 
-/** Returns true if something about the list is not explained, and for long where passes explain it as a rule. */
+/**
+ * Returns true if something about the list is not explained and, where passes usually explain it, has not been for
+ * long.
+ */
 function isUnresolved<P extends PageFacts>({ session, effort, scans }: Pass<P>): boolean {
   const { state, port } = session;
   return isDoubtful(state) || (!scans.wasClean() && isScanDue(state, effort, port.now()));
@@ -137,7 +142,7 @@ async function spending<P extends PageFacts, T>(
   }
 }
 
-/** Polls again after a pause: a total that is briefly ahead or behind costs no more than that. */
+/** Polls again after a pause. If the total is only briefly ahead or behind, no further requests are needed. */
 async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const { session, effort } = pass;
   for (const pauseMs of effort.looksMs) {
@@ -146,7 +151,7 @@ async function lookAgain<P extends PageFacts>(pass: Pass<P>): Promise<void> {
     // A daemon runs again soon enough to see a late count.
     const isWorthALook = effort.isBounded && effort.passesMin > 1 ? missing > 0 : missing !== 0;
     if (Number.isNaN(missing) || !isWorthALook || isKnownCounts(state)) return;
-    // Looks of every pass would leave nothing for a search.
+    // Polling again in every pass would leave no requests for a search.
     if (isPastLooking(state, effort, session.port.now()) || !isAffordable(state, effort, 1)) return;
     session.apply(afterMismatch(state, session.port.now(), 0));
     await session.port.wait(pauseMs);
@@ -159,7 +164,7 @@ async function search<P extends PageFacts>(pass: Pass<P>): Promise<void> {
   const cost = Math.log2(lastPage(session.state)) + 4;
   if (!isAffordable(session.state, effort, cost)) return;
   if (session.state.checkpoint.mismatch?.isSearched && effort.isBounded) return;
-  // Not the difference of the counts: a total that changes with each answer brings no row.
+  // Does not compare the difference of the counts: a total that changes with each answer brings no row.
   const held = () => session.state.ledgerCount + session.state.guests;
   const heldBefore = held();
   const work = async () => {

@@ -17,7 +17,7 @@ const growth = 4;
 
 type Place = { page: number; size: number };
 
-/** Returns the page as it is now; null if it was not divided before, or is to be divided anew. */
+/** Returns the present content of the page; null if it was not divided before, or has to be divided again. */
 export async function recallPage<T>(
   source: ListSource<T>,
   { page, size }: Place,
@@ -49,8 +49,8 @@ async function unmoved<T>(
 }
 
 /**
- * Returns the rows above the one that was first, as a page of their own; null if they cannot be read, if that row is
- * not found, or if the total has not grown by their number.
+ * Returns the rows above the one that was first, as a separate page. Returns null if they cannot be read, if that row
+ * is not found, or if the total has not grown by their number.
  */
 async function readArrived<T>(
   source: ListSource<T>,
@@ -71,7 +71,7 @@ async function readArrived<T>(
   return null;
 }
 
-/** Returns the rows to ask for next; more than any page has if the total says that this look was long enough. */
+/** Returns the number of rows to request next. It exceeds any page if the total says that this look was long enough. */
 function nextLook(look: number, grown: number | null): number {
   if (grown === null) return look * growth;
   return grown < look ? Number.POSITIVE_INFINITY : grown + 1;
@@ -83,7 +83,7 @@ function isWhole({ pageNo, listed, records, rejects }: Page<unknown>, size: numb
   return isFirst && listed <= size && listed === records.length && rejects.length === 0;
 }
 
-/** Returns the number of rows by which the list has grown; null: it has no total. A total that is new is no number. */
+/** Returns the number of rows by which the list has grown. Null: it has no total, or had none before. */
 function growthOf(now: Page<unknown>, before: Page<unknown>): number | null {
   if (now.totalSize === null && before.totalSize === null) return null;
   return (now.totalSize ?? Number.NaN) - (before.totalSize ?? Number.NaN);
@@ -112,7 +112,10 @@ function moveDown<T>(
   return anchor && { content, anchor, read, bad };
 }
 
-/** Returns the first `rows` rows of a part; null if it has rejects, of which none says which row it belongs to. */
+/**
+ * Returns the first `rows` rows of a part; null if it has rejects, because a reject does not show which row it belongs
+ * to.
+ */
 function cut<T>(content: Page<T>, rows: number): Page<T> | null {
   if (content.listed <= rows) return content;
   if (rows <= 0) return { ...content, listed: 0, records: [], rejects: [] };

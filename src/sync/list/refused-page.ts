@@ -1,23 +1,23 @@
 /**
- * Pages that the service refuses although the total says that the list has them. The total may be wrong, or the page;
- * only the pages before show which.
+ * Reads pages that the service refuses although the total says that the list has them. Either the total is wrong or the
+ * refusal; only the pages before show which.
  */
 import type { ListSession } from './list-session.ts';
 import { type ListState, lastPage, type PageFacts, withCheckpoint } from './list-state.ts';
 import { endPage, isEndShown, isFailureBehind, isRefusal, type LastPage } from './scan-end.ts';
 
 /**
- * Returns the last page up to `page` that the total says is one of the list: where another one is refused, the list
- * ends. Without a total any page may be.
+ * Returns the last page up to `page` that the list has by its total. If the service refuses a later one, the list ends.
+ * Without a total the list may have any page.
  */
 export function lastCounted(page: number, state: ListState): number {
   return state.serviceTotal === null ? page : Math.min(page, lastPage(state));
 }
 
 /**
- * Reads a page. A refused one counts as lying behind the list's end if the pages before show that the list is over, or
- * that pages are larger than assumed. Without a total so does one that ends with HTTP 5xx, but only if a page of
- * another size shows the end.
+ * Reads a page. A refused page counts as lying behind the list's end if the pages before show that the list has ended,
+ * or that pages are larger than assumed. Without a total the same holds for a page that ends with HTTP 5xx, but only if
+ * a page of another size shows the end.
  */
 export async function readOrEnd<P extends PageFacts>(
   session: ListSession<P>,
@@ -72,7 +72,7 @@ async function emptyAtEnd<P extends PageFacts>(
   return { ...last, ...nothing, page, firstTime: null, lastTime: null, fingerprint: '' };
 }
 
-/** Returns the page before the first refused one: mostly the page before this one. */
+/** Returns the last page before the first refused one, usually the page before this one. */
 async function lastReadable<P extends PageFacts>(
   session: ListSession<P>,
   refused: number,
@@ -90,7 +90,7 @@ async function lastReadable<P extends PageFacts>(
   return last;
 }
 
-/** Returns true if the list ends with this page, by one of another size. */
+/** Returns true if a page of another size shows that the list ends with this page. */
 export async function isEndOfList<P extends PageFacts>(
   session: ListSession<P>,
   last: LastPage,
@@ -103,7 +103,7 @@ export async function isEndOfList<P extends PageFacts>(
 
 /**
  * Returns true if a list without a usable total ends with this page, its pages being smaller than they claim: the first
- * one is short although others follow it. Keeps that size.
+ * page is short although others follow it. Stores that size in the state.
  */
 export async function isClampedEnd<P extends PageFacts>(
   session: ListSession<P>,

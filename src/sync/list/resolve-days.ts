@@ -17,8 +17,8 @@ import { lastCounted, readOrEnd } from './refused-page.ts';
 const lookPages = 50;
 
 /**
- * Reads the days whose rows differ from those that a scan met, and marks rows as unlisted that two readings do not
- * show. Marks a day that agrees afterwards as verified.
+ * Reads the days whose rows differ from those that a scan met. Marks rows as unlisted that two readings do not show,
+ * and a day that agrees afterwards as verified.
  */
 export async function resolveDifferingDays<P extends PageFacts>(
   session: ListSession<P>,
@@ -26,7 +26,7 @@ export async function resolveDifferingDays<P extends PageFacts>(
   const { ranks } = session.port;
   const { differingDays } = session.state.checkpoint;
   if (ranks === null || differingDays.length === 0 || !isOrdered(session.state)) return;
-  // A full list of days may omit others, and guests make each day differ.
+  // A full array of days may omit others, and guests make each day differ.
   if (differingDays.length >= differingDaysMax || session.state.guests > 0) return;
   const held = await ranks.days();
   const ranges = differingDays.map((day) => pagesOfDays(session.state, held, day, day));
@@ -54,7 +54,7 @@ function surplusOf(state: ListState): number {
 
 function isWithin(days: ReadDays | null, day: number): boolean {
   if (days === null) return false;
-  // The head is the newest row, so that no row lies beyond it.
+  // The head is the newest row, so no row lies beyond it.
   const high = days.isHeadNew ? day : (days.high ?? day);
   return (days.low ?? day) <= day && day <= high;
 }

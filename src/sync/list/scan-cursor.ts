@@ -27,11 +27,11 @@ export type Cursor<P> = Omit<PageBefore, 'fall'> & {
   isFresh: boolean;
   /** End of the scan: the list ended, or the service refused the page where it may end. */
   end: 'reached' | 'refused' | null;
-  /** Reason why the scan was given up. */
+  /** Error with which the scan was aborted. */
   failure: Error | null;
   /** Page that the service has refused. */
   refusedPage: number | null;
-  /** Rows that were read and are not in the ledger's count yet. */
+  /** Rows that were read and are not yet part of the ledger's count. */
   uncounted: number;
 };
 
@@ -71,8 +71,8 @@ export async function readNext<P extends PageFacts>(
 }
 
 /**
- * Steps back to the page before one that the service refuses: a refusal tells no total and no page size. A page that
- * fails says nothing about the list, so that step back is not counted.
+ * Steps back to the page before one that the service refuses, because a refusal has no total and no page size. A page
+ * that fails says nothing about the list, so that step back is not counted.
  */
 export function stepBackFromRefusal<P extends PageFacts>(
   session: ListSession<P>,
@@ -117,7 +117,7 @@ export async function endAtRefusal<P extends PageFacts>(
   return ended;
 }
 
-/** Returns the page before the next one, as far as its place goes. */
+/** Returns the last page that was read, as far as its place in the list is known. */
 function lastOf({ nextPage, pageSize, isLastFull }: WalkProgress, { recentKeys }: Cursor<unknown>) {
   const size = pageSize ?? 1;
   const keys = recentKeys.at(-1) ?? [];

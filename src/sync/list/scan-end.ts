@@ -18,7 +18,8 @@ export function upTo(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Code for a page that came in place of another one: the last one in place of one behind it, or the same one always.
+ * Code for a page that came instead of the requested one. Some services send their last page for one behind it, others
+ * always send the same page.
  */
 const pageIgnoredCode = 'service-parameters';
 
@@ -35,8 +36,8 @@ export function mayBeEnd(
 }
 
 /**
- * Returns true for an answer such as HTTP 500 to a page of a list without a total: some services fail so behind the
- * end. A service that is down does so, too, hence only a page of another size shows that the list ends there.
+ * Returns true for an answer such as HTTP 500 to a page of a list without a total: some services fail in this way
+ * behind the end. A service that is down does the same, so only a page of another size shows that the list ends there.
  */
 export function isFailureBehind(
   error: unknown,
@@ -46,8 +47,8 @@ export function isFailureBehind(
 }
 
 /**
- * Returns true for a refusal of the page behind the rows `shown`, all on full pages, of a list that has no total or a
- * smaller one. It may be the list's end, and it may be a fault.
+ * Returns true for a refusal of the page behind `shown` rows, all on full pages, if the total does not say that more
+ * follow. It may be the list's end or a fault.
  */
 export function isEndRefused(error: unknown, shown: number, state: ListState): boolean {
   return isRefusal(error) && isTotalShown(shown, state);
@@ -69,23 +70,23 @@ export function isTotalShown(shown: number, { serviceTotal }: ListState): boolea
 }
 
 /**
- * Returns true if a refused page shows no end: pages before it were short although others followed, so that a short
- * last page shows none either.
+ * Returns true if a refused page does not show the list's end: earlier pages were short although others followed, so a
+ * short last page does not show it either.
  */
 export function isEndUnknown(walk: WalkProgress, { serviceTotal }: ListState): boolean {
   return walk.hasShortPages && !walk.isLastFull && walk.met !== serviceTotal;
 }
 
-/** The last page that a list shows, as far as its place goes. The pages before it were full. */
+/** The last page that a list shows; the pages before it were full. */
 export type LastPage = { page: number; size: number; listed: number; keys: readonly string[] };
 
-/** A page that ends with `lastKey`, the last row shown, and then has `rows` rows, if the list ends there. */
+/** A page that ends with `lastKey`, the last row shown, and has `rows` rows if the list ends there. */
 export type EndPage = { page: number; size: number; rows: number; lastKey: string | undefined };
 
 /**
- * Returns the page that shows whether a list ends with this page, although the service refuses the one behind it: at
- * another size, a smaller one if there is one, the end lies within a page. The service must have served as many rows as
- * that page has room for, so a short page may have none: null.
+ * Returns the page of another size that shows whether a list ends with this page, although the service refuses the one
+ * behind it: at that size the end lies within a page. Smaller sizes are preferred. The service must have served as many
+ * rows as that page can have, so for a short page there may be none: null.
  */
 export function endPage({ page, size: usual, listed, keys }: LastPage): EndPage | null {
   const shown = (page - 1) * usual + listed;
@@ -97,7 +98,10 @@ export function endPage({ page, size: usual, listed, keys }: LastPage): EndPage 
   return { page: Math.ceil(shown / size), size, rows: shown % size, lastKey: keys.at(-1) };
 }
 
-/** Returns true if the page shows that the list ends there. Some answers call the number of their rows their size. */
+/**
+ * Returns true if the page shows that the list ends there. Some services report the number of rows in the answer as its
+ * page size.
+ */
 export function isEndShown({ listed, size, keys }: PageFacts, end: EndPage): boolean {
   const isSized = size === end.size || size === listed;
   const last = keys.at(-1);
@@ -105,9 +109,9 @@ export function isEndShown({ listed, size, keys }: PageFacts, end: EndPage): boo
 }
 
 /**
- * Returns true if the list has no end: it repeats its last page, each time in another order. The page lies far behind
- * the end, and more than half of the rows were read before. `different`: upper bound of the list's different rows by
- * the ledger. It counts rows, not pages, because an answer may claim a larger size than it serves.
+ * Returns true if the list has no end because it repeats its last page, each time in another order. The page lies far
+ * behind the end, and more than half of the rows were read before. `different`: upper bound of the list's different
+ * rows by the ledger. Counts rows, not pages, because an answer may claim a larger size than it has.
  */
 export function isEndless(
   { met }: WalkProgress,

@@ -36,10 +36,10 @@ import {
 } from './scan-cursor.ts';
 import { isEndless, isEndUnknown } from './scan-end.ts';
 
-/** Number of repeats in a row that mean a service that ignores the page number. A single one may be chance. */
+/** Number of consecutive repeats that mean that the service ignores the page number. A single one may be chance. */
 const repeatsMax = 2;
 
-/** Continues the reading of days with a page; a reading that was broken once stays broken. */
+/** Continues the reading of days with a page; a reading that was interrupted once is not continued. */
 function readDaysOn(
   state: ListState,
   walk: WalkProgress,
@@ -84,7 +84,7 @@ export async function scanList<P extends PageFacts>(
   try {
     for (;;) {
       const walk = await takePage(session, cursor).catch(async (error: unknown) => {
-        // A page that cannot be read must not cost the pages before it.
+        // If a page cannot be read, the pages before it are still stored.
         if (cursor.batch.length > 0) await storeBatch().catch(() => undefined);
         throw error;
       });
@@ -132,7 +132,7 @@ export function isUncounted({ serviceTotal, checkpoint }: ListState): boolean {
   return serviceTotal !== null && checkpoint.fallenBefore === null;
 }
 
-/** Reads the next page and takes it, or what a refusal of it means. */
+/** Reads the next page and processes it, or its refusal. */
 async function takePage<P extends PageFacts>(
   session: ListSession<P>,
   cursor: Cursor<P>,
@@ -150,9 +150,9 @@ async function takePage<P extends PageFacts>(
 }
 
 /**
- * Returns true if other rows follow a page that seems to be the last one, although its total counts only the rows up to
- * it. Such a total may be that of the page. It is checked where the ledger holds more rows, and once for a list that
- * ends with its first page.
+ * Returns true if other rows follow a page that seems to be the last one because its total counts only the rows up to
+ * it. Such a total may be that of the page alone. This is checked if the ledger holds more rows, and once for a list
+ * that ends with its first page.
  */
 async function isFollowed<P extends PageFacts>(
   session: ListSession<P>,
@@ -166,7 +166,7 @@ async function isFollowed<P extends PageFacts>(
   return behind.listed > 0 && behind.fingerprint !== fingerprint;
 }
 
-/** Returns the rows that the list had by the ledger, and by the scan so far. */
+/** Returns the number of rows that the list has by the ledger and by the scan so far. */
 function heldRows<P extends PageFacts>(session: ListSession<P>): number {
   const { ledgerCount, guests } = session.state;
   return ledgerCount + guests + walkOf(session).unstorable;
@@ -180,7 +180,7 @@ function takeFacts<P extends PageFacts>(
   isFollowed: boolean,
 ): WalkProgress {
   const { fallen } = session.state.checkpoint;
-  // Taken after the read, because a write may have ended meanwhile.
+  // Read after the request, because a write may have ended meanwhile.
   const fall = fallen - walkOf(session).fallenSeen;
   const walk = { ...walkOf(session), fallenSeen: fallen };
   const held = heldRows(session);

@@ -12,7 +12,7 @@ import { readOrEnd } from './refused-page.ts';
 
 /** Upper bound of the missing rows; above it a full scan is cheaper than searching each. */
 const searchedRowsMax = 32;
-/** Scans of a list for whose cost missing rows are searched: what a search finds was worth its requests. */
+/** Number of scans whose cost a search for missing rows may have; the rows that it finds are worth its requests. */
 const scansWorth = 2;
 
 /** Searches missing rows. Returns true if the counts agree afterwards. */

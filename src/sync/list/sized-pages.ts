@@ -32,7 +32,7 @@ type State<T> = {
   source: ListSource<T>;
   memory: DivisionMemory<T>;
   size: number;
-  /** Size to return to if the probed one is refused; null: no probe is active. */
+  /** Size to return to if the larger one on trial is refused; null: none is on trial. */
   fallback: number | null;
   /** Largest size that the service has granted here. */
   granted: number;
@@ -156,7 +156,7 @@ async function findSize<T>(
   for (const smaller of smallerSizes(size, fallback)) {
     const answer = await ask(state, page, smaller, signal, failure.isAnswered ? 1 : undefined);
     if (!(answer instanceof LedgerError)) {
-      // The larger size, refused in an earlier pass, has just been tried again.
+      // The larger size was refused in an earlier pass and has just been tried again.
       const isFoundBefore = smaller === fallback;
       const larger = isFoundBefore ? [] : refused;
       return await climb(state, page, { size: smaller, answer }, larger, signal);
@@ -211,7 +211,7 @@ async function divide<T>(
     const divided = await dividePage(source, { page, size }, { signal, memory });
     if (divided !== null && 'records' in divided) return divided;
     state.isDown = divided === null;
-    // The pages are smaller than assumed; each turn makes them smaller.
+    // The pages are smaller than assumed; each round makes them smaller.
     if (divided !== null) state.served = divided.servedSize;
   }
 }

@@ -35,9 +35,14 @@ export type PassSoFar = {
   isListFresh: boolean;
   /** This pass has tried to show that the list applies the chain filter. */
   isFilterTried: boolean;
-  /** The list was empty then; one that has filled meanwhile, perhaps by another process, may show the filter. */
+  /**
+   * The list was empty when the pass tried it. One that has filled since, perhaps by another process, may show the
+   * filter.
+   */
   wasListEmpty: boolean;
-  /** Chains whose lists this pass has tried to read for this pool, and why they may count as unread even so. */
+  /**
+   * Chains whose lists this pass has tried to read for this pool, and the reason why each may still count as unread.
+   */
   siblingsTried: Map<number, string>;
 };
 
@@ -62,7 +67,7 @@ export type PoolAction =
   | { kind: 'lose'; id: number; num: number }
   /**
    * `lostId`: the request whose answer is searched; null: the list must be known before the next request. `isAnswered`:
-   * its answer is known, so that the list need not show every row that it counts.
+   * its answer is known, so the list need not show every row that it counts.
    */
   | { kind: 'read-list'; lostId: number | null; isAnswered: boolean }
   /** The list of a chain that may share addresses must be known before the next request. */
@@ -71,7 +76,9 @@ export type PoolAction =
   | { kind: 'prove-filter' }
   /** `refusals`: as for `drop-answer`, if nothing of a postponed answer joins the pool. */
   | { kind: 'resolve'; id: number; isAnswered: boolean; refusals: number }
-  /** The list does not show the addresses of a postponed answer. `refusals`: what it counts as, with those before. */
+  /**
+   * The list does not show the addresses of a postponed answer. `refusals`: number of refusals in a row, with this one.
+   */
   | { kind: 'drop-answer'; id: number; refusals: number }
   | { kind: 'request'; num: number }
   | { kind: 'blocked'; reason: string };
@@ -80,15 +87,15 @@ export type PoolAction =
 const sentMaxMs = 600_000;
 const settleMaxMs = 3_600_000;
 /**
- * Time for which the list may lag behind an answer that it must show: a multiple of the settling time, and at least
- * (ms).
+ * Time for which the list may lag behind an answer that it must show: this multiple of the settling time, but at least
+ * `leastMs`.
  */
 const answerPatience = { settleTimes: 10, leastMs: 60_000 };
 
 /** An action, and the write that goes with it under the pool's lock. */
 export type PoolPlan = { action: PoolAction; write: PoolWrite | null; refusals: number };
 
-/** Plans a pass over one chain, at each step by the steps done so far. Pure: the caller updates `done`. */
+/** Plans a pass over one chain step by step, from the steps done so far. Pure: the caller updates `done`. */
 export function createPoolPlanner(
   done: Readonly<PassSoFar>,
   limits: PoolLimits,
@@ -152,7 +159,7 @@ function decideHindrance(facts: PoolFacts, limits: PoolLimits): PoolAction | und
 
 /**
  * Prevents an answer from making an address available that was handed out on another chain before a move, or that
- * somebody else has made there. Only the lists that a move made unread are waited for.
+ * another program has generated there. Waits only for the lists that a move made unread.
  */
 function decideSiblings({ siblings, siblingsTried }: PoolFacts): PoolAction | undefined {
   const { unread, old } = siblings;
@@ -200,7 +207,7 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
     return isUnderWay ? { kind: 'busy' } : { kind: 'lose', id: open.id, num: open.num };
   }
   const { id } = open;
-  // An answer that the list does not bear out is searched in the list, as a lost one.
+  // An answer that the list does not confirm is searched in the list, like a lost one.
   const isAnswered = open.hasAnswer && !open.isUnshown;
   if (open.listReadAgeMs === null) return { kind: 'read-list', lostId: id, isAnswered };
   if (isAnswered) return decideAnswer(facts, open, limits);
@@ -211,8 +218,8 @@ function decideOpen(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): Po
 }
 
 /**
- * Decides on a postponed answer. It needs only a list that shows addresses, and so its chain filter, not the wait after
- * a lost answer.
+ * Decides on a postponed answer. It only needs a list that shows addresses, and so its chain filter; the wait after a
+ * lost answer does not apply.
  */
 function decideAnswer(facts: PoolFacts, open: OpenRequest, limits: PoolLimits): PoolAction {
   const refusals = facts.refusals + 1;

@@ -42,13 +42,13 @@ const lossesMax = 3;
  */
 export async function fillPools(context: SyncContext, options: FillOptions): Promise<SyncReport> {
   const report = await fillPoolsThrough({ ...context, pools: openPoolPort(context) }, options);
-  // With ON_MOVE=stop no address of a moved database is handed out, however full its pools are.
+  // With ON_MOVE=stop no address of a moved database is handed out, even if its pools are full.
   const { ledger, settings } = context;
   if (settings.onMove === 'stop' && (await readAway(ledger.db)) !== null) report.isComplete = false;
   return report;
 }
 
-/** Does the same as `fillPools`, through a port that is open; ends the port. */
+/** Does the same as `fillPools`, through an open port; ends the port. */
 export async function fillPoolsThrough(
   context: PoolTools,
   options: FillOptions,
@@ -135,7 +135,7 @@ async function fillPool(
   if (hasAsked) await readAddressList(context, slip44, options);
 }
 
-/** Returns what goes on after a lost answer, as after any other step. It throws after too many in a row. */
+/** Returns a function that returns the next step after each step. It throws after too many lost answers in a row. */
 function createLossCount(slip44: number) {
   let inRow = 0;
   return (verdict: FillVerdict, kind: Step['kind']): FillVerdict => {
@@ -156,7 +156,7 @@ class LostTooOften extends LedgerError {
   }
 }
 
-/** Returns the step after a plan: a request that the plan has stored is sent. */
+/** Returns the next step after a plan: a request that the plan has stored is sent. */
 function plannedOf(
   slip44: number,
   plan: { decision: PoolPlan; openedId: number | null } | undefined,

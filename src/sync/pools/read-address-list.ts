@@ -22,7 +22,8 @@ export async function readAddressList(
 ): Promise<boolean> {
   const read = await pools.readList(slip44, {
     signal: options.signal,
-    // The job that reads the lists may begin at the same moment; skipped, the pool would wait for the next pass.
+    // The job that reads the lists may begin at the same moment; if this reading were skipped, the pool would wait for
+    // the next pass.
     ifLeased: options.whenBusy === 'wait' ? 'wait' : 'briefly',
     sliceMs: null,
     effort: 'pool',

@@ -17,8 +17,8 @@ import { type SyncOptions, syncStream } from '../streams/sync-stream.ts';
 import { addCounts, emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 
 /**
- * Runs one pass over the address lists of the configured chains (docs/wallet-service-api.md, section 4.2). A list that
- * the service does not give keeps none of the others from being read; its error is thrown after them.
+ * Runs one pass over the address lists of the configured chains (docs/wallet-service-api.md, section 4.2). If the
+ * service fails to give one list, the others are still read, and its error is thrown after them.
  */
 export async function syncAddresses(context: SyncContext, pass: SyncOptions): Promise<SyncReport> {
   const report = emptyReport();
@@ -42,7 +42,10 @@ function isOfChain(error: unknown): boolean {
   return error instanceof LedgerError && chainFailures.has(error.code);
 }
 
-/** Failures that may concern one list only: a service may answer for a chain that it lost with any of them. */
+/**
+ * Failures that may concern one list only: a service may answer with any of them for a chain that it no longer
+ * supports.
+ */
 const chainFailures = new Set<string>([
   'service-unreachable',
   'service-refused',

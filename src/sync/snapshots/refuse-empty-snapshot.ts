@@ -11,8 +11,8 @@ const held: Record<SnapshotName, (n: number) => string> = {
 
 /**
  * Throws service-malformed for an answer without any row while the ledger has balances that are not 0, or lists coins,
- * until the answers have been empty for as long as a list of transactions must be. Believed at once, a fault of a
- * moment would unlist them all: each balance would differ from its transactions, and each coin would seem withdrawn.
+ * until the answers have been empty for as long as a list of transactions must be. If a transient fault were believed,
+ * it would unlist all rows: each balance would differ from its transactions, and each coin would seem withdrawn.
  */
 export async function refuseEmptySnapshot(db: LedgerDb, name: SnapshotName): Promise<void> {
   const noted = await noteEmptySnapshot(db, name);

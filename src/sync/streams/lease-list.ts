@@ -22,7 +22,7 @@ export type WhenLeased = 'skip' | 'briefly' | 'ask' | 'wait';
 export type LeaseOptions = {
   ifLeased: WhenLeased;
   signal: AbortSignal;
-  /** The pass reads old rows only, so its end does not say that the list was read. */
+  /** The pass reads old rows only, so its success does not count as a reading of the list. */
   isOfOldRows?: boolean;
   lookBeside?: () => Promise<number>;
 };
@@ -30,7 +30,7 @@ export type LeaseOptions = {
 export type Leased = { owner: string; row: LeasedRow };
 
 const leasePollMs = 100;
-/** Interval (ms) at which a pass that has asked for the list tries again: new rows wait for it. */
+/** Interval (ms) at which a pass that has asked for the list tries again; it is short, because new rows wait for it. */
 const askedPollMs = 25;
 const brieflyMs = 5_000;
 
@@ -78,7 +78,8 @@ async function awaitLease(
     await abortableSleep(isAsking ? askedPollMs : leasePollMs, signal);
     row = await lease();
   }
-  // A wish that nobody has come for ends by itself: the next pass may still find the list free by it.
+  // Deletes the wish only after success: otherwise it expires by itself, and until then the next pass may still profit
+  // from it.
   if (isAsking && row) await endWishes(db, name);
   return row;
 }
@@ -89,8 +90,8 @@ export function takenOver(name: string): LedgerError {
 }
 
 /**
- * Frees the list after a failed pass, also one whose lease was perhaps taken: this process lives, so others would wait
- * until the lease runs out.
+ * Frees the list after a failed pass, also if its lease may be another's by now: while this process lives, others would
+ * wait until the lease expires.
  */
 export async function freeList(
   { ledger }: SyncContext,

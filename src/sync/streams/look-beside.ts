@@ -13,11 +13,13 @@ class UnevenCount extends Error {}
 
 /**
  * Stores the first page of a list that another pass reads, so that new rows need not wait for that pass. Returns null
- * if it has stored nothing: the list does not begin with its newest rows, the page cannot be read or stored as it is,
- * or more rows may be new than it shows. A page that ends with a known row hides none from the next pass. The list's
- * state stays as it is, because it belongs to the other pass; only the page's total is stored with the rows that it
- * counts, and the other pass keeps it unless its own is of a later answer. Nothing is stored if a proof rests on the
- * counts and rows are missing elsewhere.
+ * if it has stored nothing. That is so if the list does not begin with its newest rows, if the page cannot be read or
+ * stored as it is, or if there may be more new rows than it shows: only a page that ends with a known row hides none
+ * from the next pass.
+ *
+ * The list's state stays as it is, because it belongs to the other pass. Only the page's total is stored with the rows
+ * that it counts, and the other pass keeps it unless its own total comes from a later answer. Nothing is stored if a
+ * proof rests on the counts and rows are missing elsewhere.
  */
 export async function lookBeside<T>(
   { ledger, settings }: SyncContext,

@@ -6,14 +6,14 @@ import type { Stream } from './stream.ts';
 
 /** Time (ms) for which a list must have been empty before its rows count as no longer listed. */
 export const emptyMs = 600_000;
-/** Rows of a list that do not vanish at once; a few may. */
+/** Number of rows from which a list that is suddenly empty is taken for a fault. */
 const rowsOfHistory = 10;
 
 type FirstPage = Pick<ListedPage<unknown>, 'page' | 'listed' | 'content'>;
 
 /**
- * Throws LedgerError `service-malformed` if nothing came in place of a list of which the ledger has rows: believed, it
- * would mark all of them as no longer listed.
+ * Throws LedgerError `service-malformed` if a list of which the ledger has rows was answered without a list. If the
+ * answer were believed, all these rows would be marked as no longer listed.
  */
 export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage): Promise<void> {
   const rows = first.content.isNothing ? await countListed(db, name) : 0;
@@ -25,8 +25,8 @@ export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage
 }
 
 /**
- * Returns a function that refuses a page which shows the list without rows, until it has shown none for ten minutes: a
- * service that builds its index anew, say. `emptyForMs`: time for which it had shown none as the pass began.
+ * Returns a function that refuses a page which shows the list without rows, until it has been empty for ten minutes:
+ * the service may just be rebuilding its index. `emptyForMs`: time for which it had been empty when the pass began.
  */
 export function createRefusal(
   db: LedgerDb,
@@ -37,7 +37,7 @@ export function createRefusal(
   return async (page) => {
     await refuseNothing(db, name, page);
     const isEmpty = page.listed === 0;
-    // Any page with rows shows that the list is not empty; only the first one that it is.
+    // Any page with rows shows that the list is not empty; only the first page can show that it is empty.
     if (!hasRanks || (isEmpty && page.page > 1)) return;
     if (isEmpty !== isNotedEmpty) await noteEmptiness(db, name, isEmpty);
     isNotedEmpty = isEmpty;

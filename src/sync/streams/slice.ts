@@ -1,10 +1,9 @@
-/** Interval (ms) at which a scan asks whether a poll waits for the list. */
+/** Interval (ms) at which a scan checks if a poll waits for the list. */
 const listenMs = 50;
 
 /**
- * Measures how long a scan may keep the list: `sliceMs`, or until a poll wishes for it; null: as long as it takes.
- * `listen` asks for wishes now and then. The time of `pause` does not count: a wait is no work, and a slice that it
- * used up would leave none.
+ * Measures how long a scan may keep the list: `sliceMs`, or until a poll has a wish for it; null: as long as it takes.
+ * `listen` checks for wishes from time to time. The time of `pause` does not count, because nothing is read meanwhile.
  */
 export function createSlice(sliceMs: number | null, isWished: () => Promise<boolean>) {
   if (sliceMs === null) {

@@ -73,7 +73,7 @@ export function prepareBatch<T>(
   };
 }
 
-/** Leaves a failure to the transaction, which is retried, unless another pass has the list by now. */
+/** Leaves a failure to the transaction, which is retried, unless another pass now has the list. */
 function unlessTakenOver(error: unknown): null {
   if (error instanceof LedgerError) throw error;
   return null;

@@ -41,7 +41,7 @@ export type PortOptions = {
   onProgress?: Progress;
 };
 
-/** A stream's port, with the counts of this pass. The caller closes it, because pages may be in flight. */
+/** A stream's port, with the counts of this pass. The caller closes it, because requests may still be in flight. */
 export type StreamPort<T> = {
   port: ListPort<ListedPage<T>>;
   report: SyncReport;

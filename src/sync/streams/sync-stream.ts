@@ -62,7 +62,7 @@ export async function syncStream<T>(
 
 /**
  * Stores new rows of a list that another pass reads, and adds them to `sum`. Returns the longest time (ms) to wait for
- * the list after that.
+ * the list afterwards.
  */
 async function lookMeanwhile<T>(
   context: SyncContext,
@@ -77,7 +77,10 @@ async function lookMeanwhile<T>(
   return (sliceMs ?? Infinity) / 2;
 }
 
-/** Returns the report of a pass that has seen the list beside another one, as of a pause: the next pass goes on. */
+/**
+ * Returns the report of a pass that could only store the first page while another pass reads the list. It counts as
+ * paused, so that the next pass continues.
+ */
 function pausedBeside(sum: SyncReport): StreamReport | undefined {
   if (sum.rowsSeen === 0) return undefined;
   return { ...sum, isPaused: true, missing: null, hasOpenRejects: false };

@@ -16,9 +16,9 @@ import type { Stream } from './stream.ts';
 import { type SyncOptions, syncStream } from './sync-stream.ts';
 
 /**
- * Runs one pass over the transaction lists (docs/wallet-service-api.md, section 4.3), both concurrently. A command, of
- * which no other pass follows, runs a second one if the first has found a row in two lists: the list that it has left
- * may have been read before.
+ * Runs one pass over the transaction lists (docs/wallet-service-api.md, section 4.3), both concurrently. A command,
+ * which no other pass follows, runs a second pass if the first has found a row in two lists: the list that the row has
+ * left may have been read before the row moved.
  */
 export async function syncTransactions(
   context: SyncContext,
@@ -48,7 +48,7 @@ async function readBothLists(
     addCounts(report, one);
     report.isComplete &&= one.isComplete;
   }
-  // A row that is in both lists until the other pass has ended is in one of them now.
+  // A row that was in both lists until the other pass ended is now in one of them.
   if (!report.isComplete && ended.every((one) => one && !one.isPaused))
     report.isComplete = await areProven(context, types);
   if (report.isComplete && ended.some((one) => one?.hasOpenRejects))
