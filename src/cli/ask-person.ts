@@ -3,9 +3,9 @@ import { Writable } from 'node:stream';
 import { LedgerError } from '../kernel/errors.ts';
 
 /**
- * Asks a person on the terminal; both reject with LedgerError `usage` where there is none, and `interrupted` after
- * Ctrl-C or Ctrl-D. From the first question until `close`, the terminal shows nothing that is typed ahead: answers that
- * are pasted at once may end with the secret.
+ * Asks a person on the terminal. Both functions reject with LedgerError `usage` without a terminal, and `interrupted`
+ * after Ctrl-C or Ctrl-D. From the first question until `close`, the terminal does not show what is typed ahead,
+ * because several answers pasted at once may end with the secret.
  */
 export type Person = {
   ask(question: string): Promise<string>;
@@ -16,7 +16,7 @@ export type Person = {
 
 const lastPemLine = /^-----END /;
 
-/** Asks on stdin and stderr, so that stdout keeps the result alone. `missing` says what to give without a terminal. */
+/** Asks on stdin and stderr, so that stdout has only the result. `missing`: what to give without a terminal. */
 export function createPerson(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
@@ -59,7 +59,7 @@ async function readAnswer(
 
 type Terminal = ReturnType<typeof openTerminal>;
 
-/** Takes the terminal over. A line that was typed before it is asked for is shown only with its question. */
+/** Takes over the terminal. A line that was typed before its question is shown only with the question. */
 function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream) {
   const typed: string[] = [];
   let isEchoing = false;
@@ -95,7 +95,7 @@ function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream) {
   }
 
   return {
-    /** Resolves to null once the person has left. */
+    /** Resolves to null after Ctrl-C or Ctrl-D. */
     async readLine(words: string, isShown: boolean): Promise<string | null> {
       begin(words, isShown);
       const isAhead = isShown && !isEchoing;

@@ -9,7 +9,7 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, W_OK } = constants;
 /** Values that need no quotes. */
 const plain = /^[\w./:,=@+-]+$/;
 
-/** Formats settings as a `.env` file that is read back as the same values. Throws for a value that no quotes hold. */
+/** Formats settings as a `.env` file that is read back as the same values. Throws for a value that cannot be quoted. */
 export function renderEnvFile(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => {
@@ -30,7 +30,7 @@ function unwritable(name: string): LedgerError {
   return new LedgerError('settings', `a file .env cannot hold the value of ${name}`, { cure });
 }
 
-/** Throws LedgerError `usage` if something has this name, a link included, or the folder takes no file. */
+/** Throws LedgerError `usage` if a file or link of this name exists, or if the folder is not writable. */
 export async function requireCreatable(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found !== null) throw existing(path);

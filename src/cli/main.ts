@@ -9,19 +9,19 @@ import { runProgram } from './program.ts';
 setFlagsFromString('--heap-growing-percent=40');
 setFlagsFromString('--semi-space-growth-factor=1');
 
-// Node 21 has it. Without it, pg makes a Response to find out where it runs, which loads Node's whole fetch.
+// Node 21 has `navigator`. Without it, pg creates a Response to detect its platform, which loads all of Node's fetch.
 if (!('navigator' in globalThis))
   Object.assign(globalThis, { navigator: { userAgent: `Node.js/${process.versions.node}` } });
 
-// A reader of the output that has left, or a terminal that was closed, is no failure: the command ends as it would.
+// If the reader of the output has left, or the terminal was closed, the command still succeeds.
 let lostOutput: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') lostOutput ??= error;
 });
-// That nothing can be said cannot be said.
+// An error of stderr cannot be reported anywhere.
 process.stderr.on('error', () => undefined);
 
-/** Exit code of a command that finished, and has something to say of what is missing. */
+/** Exit code of a command that finished and reports something missing. */
 const incompleteCode = 3;
 
 let exitCode: number;
@@ -38,7 +38,7 @@ try {
 process.stdout.write('', () => setImmediate(exit));
 
 function exit(): void {
-  // With any other code the command has printed its failure, mostly this one.
+  // With any other code the command has printed its failure, which is mostly this one.
   if (lostOutput !== undefined && [0, incompleteCode].includes(exitCode)) {
     exitCode = 1;
     const failure = new LedgerError('unexpected', `the output is lost: ${lostOutput.message}`, {

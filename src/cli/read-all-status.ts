@@ -6,8 +6,8 @@ import type { LedgerStatus, WalletStatus } from '../ledger/reports/ledger-status
 import { readStatus } from '../ledger/reports/read-status.ts';
 
 /**
- * Reads the status of `wallet`, or of all wallets, and joins it: those of the settings, and those that another daemon
- * reads, whose problems would be hidden otherwise. A resting wallet is not read.
+ * Reads the status of `wallet`, or of all wallets, and joins it. All wallets are those of the settings and those that
+ * another daemon reads, because otherwise their problems would be hidden. A resting wallet is not read.
  */
 export async function readAllStatus(
   ledger: Ledger,
@@ -15,7 +15,7 @@ export async function readAllStatus(
   wallet?: string,
 ): Promise<LedgerStatus> {
   const statuses: LedgerStatus[] = [];
-  // One after the other: a status must not take the daemon's connections.
+  // Reads one after the other, so that the daemon keeps its connections.
   for (const name of wallet === undefined ? settings.walletNames : [wallet]) {
     const { chains } = settingsOfWallet(settings, name).pools;
     statuses.push(await readStatus(ledger.forWallet(name).db, chains));
@@ -26,7 +26,7 @@ export async function readAllStatus(
   return { ...joinStatus(statuses), wallets };
 }
 
-/** Returns the wallets of the ledger that are read, and not by these settings. */
+/** Returns the wallets of the ledger that a daemon reads and these settings do not have. */
 function othersOf([first]: readonly LedgerStatus[], { walletNames }: Settings): string[] {
   const others = first?.wallets.filter(({ name }) => !walletNames.includes(name)) ?? [];
   return others.filter(({ isResting }) => !isResting).map(({ name }) => name);

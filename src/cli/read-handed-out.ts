@@ -22,7 +22,7 @@ export function readHandedOut(text: string): { list: HandedOut[]; bad: BadLine[]
   return { list, bad };
 }
 
-/** As `engine.admit_take` accepts: a longer one may not fit into the index of references. */
+/** Limit of `engine.admit_take`: a longer reference may not fit into the index. */
 const referenceBytesMax = 2_000;
 
 function readLine(line: number, fields: string[]): HandedOut | string {

@@ -10,7 +10,7 @@ export type Shutdown = {
   signal: AbortSignal;
   /**
    * Registers a resource for `close`; the last one registered is closed first. `cut` is called when most of the grace
-   * period is over, whoever is waited for then: it makes what waits for the resource fail.
+   * period is over, even while another resource is being closed: it makes everything that waits for the resource fail.
    */
   add(name: string, close: () => unknown, cut?: () => void): void;
   /** Closes everything, once. A failure to close is logged, and the rest is still closed. */
@@ -19,7 +19,10 @@ export type Shutdown = {
 
 const terminationSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Returns 130 for Ctrl-C, as a shell reports it. A supervisor's signal is a failure that a restart may cure. */
+/**
+ * Returns 130 for Ctrl-C, as a shell reports it. A signal from a supervisor counts as a failure that a restart may
+ * cure.
+ */
 function exitCodeOf(signal: NodeJS.Signals): number {
   return signal === 'SIGINT' ? 130 : 1;
 }

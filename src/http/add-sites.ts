@@ -51,9 +51,10 @@ const liveEveryDefaultMs = 5_000;
 const liveListenersMax = 50;
 
 /**
- * Adds the status pages and the pages to look things up. The pages of a single wallet are at the root. Of several, each
- * has pages below `/wallets/<name>/`, the status page at the root shows the whole ledger, and the root's other paths
- * lead to the first wallet's; those of an order, an address or a coin to the first wallet that has it.
+ * Adds the status pages and the pages to look things up. With one wallet its pages are at the root. With several, each
+ * wallet has pages below `/wallets/<name>/`, and the status page at the root shows the whole ledger. The root's other
+ * paths then redirect to the pages of the first wallet; those of an order, an address or a coin redirect to the first
+ * wallet that has it.
  */
 export function addSites(app: Hono, options: SiteOptions): Closing {
   const { log, liveEveryMs = liveEveryDefaultMs } = options;
@@ -149,7 +150,7 @@ function addStatus(
   return live;
 }
 
-/** Adds the ways to the wallets' pages. All are relative, so that they hold below any path of a proxy. */
+/** Adds the redirects to the wallets' pages. All are relative, so that they work below any path of a proxy. */
 function addWays(
   app: Hono,
   site: Site,
@@ -177,7 +178,7 @@ function addWays(
   });
 }
 
-/** Returns the way from a path at the root to the same one of a wallet. */
+/** Returns the relative path from a path at the root to the same path of a wallet. */
 function wayToWallet(c: Context, wallet: string): string {
   const { pathname, search } = new URL(c.req.url);
   const up = '../'.repeat(pathname.split('/').length - 2);

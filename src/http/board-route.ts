@@ -51,7 +51,7 @@ export function createBoardRoute(options: {
     try {
       return await answerWithin((await opening)(c.req.raw), answerMs);
     } catch (thrown) {
-      // A board that could not be opened is opened again with the next request.
+      // If the board could not be opened, the next request opens it again.
       opening.catch(() => {
         opening = null;
       });

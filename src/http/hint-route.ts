@@ -76,7 +76,7 @@ async function readBody(c: Context): Promise<string> {
     if (length !== undefined && Number(length) <= bodyBytesMax) return await c.req.text();
     if (length === undefined) return await readBounded(c);
   } catch {
-    // The client has gone, or was too slow.
+    // The client has left, or was too slow.
   }
   // Unread bytes of the body would be parsed as the next request on this connection.
   c.header('Connection', 'close');

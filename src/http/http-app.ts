@@ -43,7 +43,7 @@ export type HttpApp = {
 
 const keepMs = 1_000;
 const answerMs = 10_000;
-/** A probe is given up after a few seconds, so the database and the queue are awaited no longer. */
+/** Time to wait for database and queue. A probe times out after a few seconds. */
 const readyAnswerMs = 3_000;
 /** Readiness is public and asked for often, so problems are read at most every 5 s and awaited for 2 s. */
 const problemsKeepMs = 5_000;

@@ -1,4 +1,4 @@
-/** Bounds of what is read of a hint's body. */
+/** Bounds of the data that are read from a hint's body. */
 const orderNosMax = 50;
 const orderNoLengthMax = 128;
 const depthMax = 8;

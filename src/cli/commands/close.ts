@@ -30,9 +30,7 @@ export async function close(
   return closing.outcome === 'refused' ? 3 : 0;
 }
 
-/**
- * Runs `wallet-ledger close list`. Resolves to 3 if the kept books of a month are not those that were closed.
- */
+/** Runs `wallet-ledger close list`. Resolves to 3 if the kept books of a month differ from those that were closed. */
 export async function closeList(
   context: CommandContext,
   options: { json?: boolean },
@@ -45,7 +43,7 @@ export async function closeList(
   return months.every(({ isIntact }) => isIntact) ? 0 : 3;
 }
 
-/** Digest of the books as CSV, as `closed_months.digest` has it. */
+/** Digest of the books as CSV, as stored in `closed_months.digest`. */
 async function digestOf(books: Books): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of writeCsv(books, () => undefined)) hash.update(piece);

@@ -104,7 +104,7 @@ async function runDemo(
   return 0;
 }
 
-/** Says what the demo leaves behind. */
+/** Prints what the demo leaves on this machine. */
 function sayLeft({ settings }: CommandContext): void {
   const { dataDir } = settings.database;
   process.stdout.write(

@@ -93,7 +93,7 @@ async function examine(
     clock: systemClock,
     signal: shutdown.signal,
     onFindings(findings) {
-      // A check that the signal ended has found nothing.
+      // A check that was ended by the signal has no result.
       shutdown.signal.throwIfAborted();
       // Redacts field by field: a password that equals a key or a verdict must not break the JSON document.
       const shown = findings.map(({ name, verdict, seen, cure }) => ({
@@ -189,9 +189,7 @@ function isOfWallet(problem: string, wallet: string): boolean {
   return ['', prefixOf(wallet)].some((prefix) => problem.startsWith(`${prefix}WALLET_`));
 }
 
-/**
- * Returns the secrets without the public key, which is what the user asked for. Elsewhere WALLET_API_KEY is redacted.
- */
+/** Returns the secrets without the public key, which the user asked for. Elsewhere WALLET_API_KEY is redacted. */
 function secretsBeside(publicKey: string | null, { secrets }: Settings): string[] {
   return secrets.filter((secret) => secret.trim().toLowerCase() !== publicKey?.toLowerCase());
 }

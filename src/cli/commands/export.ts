@@ -43,7 +43,7 @@ export async function exportBooks(
   await sayOtherWallet(context, ledger);
   const { signal } = context.shutdown;
   const { books, end } = await openBooks(ledger, { from: from ?? null, to: to ?? null });
-  // Ends a statement that runs; the pieces then fail, and a partial file is removed.
+  // Ends a running statement. Then writing the pieces fails, and a partial file is removed.
   const stop = () => void end().catch(() => undefined);
   signal.addEventListener('abort', stop);
   try {

@@ -19,7 +19,10 @@ import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts'
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { jsonDocument } from '../output/json-document.ts';
 
-/** Runs `wallet-ledger feed list`: prints who reads the change feed. Resolves to 3 while events do not reach one. */
+/**
+ * Runs `wallet-ledger feed list`: prints the consumers and webhooks of the change feed. Resolves to 3 while events do
+ * not reach one of them.
+ */
 export async function feedList(
   context: CommandContext,
   { json }: { json?: boolean },
@@ -58,7 +61,7 @@ export async function feedResume(context: CommandContext, name: string): Promise
   return 0;
 }
 
-/** Runs `wallet-ledger feed replay`: sends an event, and all behind it, again. */
+/** Runs `wallet-ledger feed replay`: sends an event, and all later ones, again. */
 export async function feedReplay(
   context: CommandContext,
   name: string,
@@ -79,14 +82,14 @@ export async function feedReplay(
   return 0;
 }
 
-/** Says that nothing is sent before a daemon has the webhook again; empty if one has it. */
+/** Says that nothing is sent until a daemon has the webhook in its settings again; empty if one has it. */
 async function whenSet(db: Ledger['db'], receiver: string): Promise<string> {
   const feed = await readFeedConsumers(db);
   const found = feed.find(({ kind, name }) => kind === 'webhook' && name === receiver);
   return found?.state === 'unset' ? ' when a daemon has it in FEED_WEBHOOKS' : '';
 }
 
-/** Opens the ledger. Throws a LedgerError `usage` that names the webhooks if there is none of this name. */
+/** Opens the ledger. Throws a LedgerError `usage` that lists the webhooks if none has this name. */
 async function openReceiver(context: CommandContext, name: string): Promise<Ledger> {
   const { ledger } = await openExistingLedger(context);
   // A webhook gets the events of all wallets.

@@ -26,7 +26,7 @@ export type InitOptions = {
   out: string;
 };
 
-/** Answers of options, environment or operator. `secretPath` is set if the secret stays in its file. */
+/** Answers from options, environment or operator. `secretPath` is set if the secret stays in its file. */
 type Told = {
   baseUrl: string;
   apiKey: string | null;
@@ -39,8 +39,8 @@ const missing =
   'give --base-url, and the secret by --secret-file, by --secret-stdin or in WALLET_API_SECRET; --api-key if it cannot be derived';
 
 /**
- * Runs `wallet-ledger init`: finds out how the service wants to be asked, and writes the settings. Resolves to 0, to 2
- * for a wrong value or an existing file, or to 4 if the service fails.
+ * Runs `wallet-ledger init`: finds out the signature, parameter names and page size of the service, and writes the
+ * settings. Resolves to 0, to 2 for a wrong value or an existing file, or to 4 if the service fails.
  */
 export async function init(options: InitOptions): Promise<number> {
   let redact: Redactor = createRedactor([]);
@@ -107,7 +107,7 @@ async function readAnswers(options: InitOptions, env: Environment, person: Perso
   return {
     baseUrl: baseUrl.trim(),
     apiKey: apiKey.trim() === '' ? null : apiKey.trim(),
-    // A file .env holds no carriage return.
+    // Removes carriage returns, which a .env file cannot hold.
     apiSecret: apiSecret.trim().replaceAll('\r\n', '\n'),
     secretPath: secretPath === null ? null : resolve(secretPath),
     plainHttpHost: env['WALLET_PLAIN_HTTP_HOST'] ?? null,
@@ -144,7 +144,7 @@ function unreadable(cause: unknown): LedgerError {
   });
 }
 
-/** Refuses what no service can be asked with; returns the defaults of the settings. */
+/** Rejects values with which no service can be reached; returns the defaults of the settings. */
 function checkTold({ baseUrl, apiSecret, plainHttpHost }: Told) {
   const env = {
     WALLET_BASE_URL: baseUrl,

@@ -64,8 +64,8 @@ export async function migrateCommand(
 }
 
 /**
- * Throws LedgerError `settings` before rights on another wallet's ledger are given: they would show its history to
- * readers of this one.
+ * Throws LedgerError `settings` before it grants rights on another wallet's ledger: the readers of this wallet would
+ * see the other one's history.
  */
 async function refuseStrangers(
   context: CommandContext,
@@ -77,7 +77,7 @@ async function refuseStrangers(
   await refuseOtherWallet(context, ledger, wallet === undefined ? walletNames : [wallet]);
 }
 
-/** Says that rights which cannot be limited to one wallet hold for every wallet. */
+/** Says which rights hold for every wallet because they cannot be limited to one. */
 function scopeWords(hasSeveral: boolean, wallet: string | undefined): string {
   if (!hasSeveral) return '';
   return wallet === undefined

@@ -64,7 +64,7 @@ export async function poolTake(
   return 0;
 }
 
-/** Prints an address that was taken. Nobody else gets it again, so a failure names it where it can still be read. */
+/** Prints an address that was taken. No other caller gets it again, so if printing fails, the error names it. */
 async function printTaken(slip44: number, address: string): Promise<void> {
   const failure = await new Promise<Error | null | undefined>((resolve) => {
     process.stdout.write(`${address}\n`, resolve);

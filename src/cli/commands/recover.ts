@@ -77,7 +77,9 @@ async function settle(
   });
 }
 
-/** An operator who means the last move would release what an earlier one set aside, so each must be meant. */
+/**
+ * An operator who means the last move would also release what an earlier one set aside, so each move must be confirmed.
+ */
 function refuseSeveral(moves: Move[]): void {
   if (moves.length < 2) return;
   process.stderr.write(moves.map((move) => `${lineOf(move)}\n`).join(''));
@@ -100,7 +102,7 @@ function readList(path: string): HandedOut[] {
   const { list, bad } = readHandedOut(readText(path));
   refuse(bad);
   if (list.length > 0) return list;
-  // Most likely the output of a query that failed: it must not settle the move.
+  // An empty list is most likely the output of a failed query, so it must not settle the move.
   throw new LedgerError('usage', `${path} names no address; nothing was written`, {
     cure: 'name the addresses that were handed out; if none was, run it with --same',
   });

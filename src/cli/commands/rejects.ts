@@ -12,7 +12,7 @@ import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts'
 import { numberAtEnd } from '../context/number-at-end.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 
-/** Rejects that are read at once: each may bring 64 KiB. */
+/** Number of rejects that are read at once: each payload may have 64 KiB. */
 const batchRejects = 100;
 const reasonMax = 60;
 const orderMax = 24;
@@ -65,7 +65,9 @@ export async function rejectsRetry(
   return retried.open.length === 0 ? 0 : 3;
 }
 
-/** Reads the open rejects (`ids` null: all) batch by batch, redacted. Without payloads, which take long to redact. */
+/**
+ * Reads the open rejects (`ids` null: all) in batches, redacted. Leaves out the payloads, which take long to redact.
+ */
 async function* readOpen(
   db: LedgerDb,
   { ids, hasPayloads }: { ids: number[] | null; hasPayloads: boolean },
@@ -81,7 +83,7 @@ async function* readOpen(
   }
 }
 
-/** Writes the document piece by piece, because all payloads together may not fit into the memory. */
+/** Yields the document in pieces, because all payloads together may not fit into the memory. */
 async function* jsonOf(
   batches: AsyncGenerator<OpenReject[]>,
   head: string,
@@ -97,7 +99,7 @@ async function* jsonOf(
   yield isFirst ? ']\n}\n' : '\n  ]\n}\n';
 }
 
-/** Waits until the output has taken each piece. */
+/** Writes the pieces; waits until the output has taken each one. */
 async function writeOut(pieces: AsyncGenerator<string>): Promise<void> {
   for await (const piece of pieces)
     await new Promise<void>((taken) => process.stdout.write(piece, () => taken()));

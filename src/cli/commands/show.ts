@@ -30,7 +30,7 @@ export async function show(
   }
   const { ledger } = await openExistingLedger(context);
   await sayOtherWallet(context, ledger);
-  // A name may have blanks at its ends; those of a copied one are not its own.
+  // A name may begin or end with blanks; those of a pasted one may not belong to it.
   const exact = await findIndexed(ledger.db, given);
   const text = isEmpty(exact) ? given.trim() : given;
   const indexed = text === given ? exact : await findIndexed(ledger.db, text);

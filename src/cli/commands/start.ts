@@ -38,7 +38,7 @@ import { readVersion } from '../read-version.ts';
 
 /** Grace period for running jobs, within the 25 s that a shutdown may take. */
 const queueCloseMs = 15_000;
-/** Shorter than /readyz waits, so that it can name the part that does not answer. */
+/** Shorter than /readyz waits, so that /readyz can name the part that does not answer. */
 const readyMs = 2_500;
 /** Spreads the first runs of the jobs, so that a start causes no burst of requests. */
 const offsetStepMs = 250;
@@ -53,7 +53,7 @@ export async function start(context: CommandContext): Promise<number> {
     if (url) log.info({ url }, 'status page');
     await untilAborted(shutdown.signal);
   } catch (error) {
-    // Stopped before everything ran, which is no failure of a daemon either.
+    // The daemon was stopped before everything ran, which is no failure either.
     if (!shutdown.signal.aborted || error !== shutdown.signal.reason) throw error;
   }
   return 0;
@@ -79,7 +79,7 @@ export async function startDaemon(
       metrics.onRun({ wallet, job: part }, pass);
       heartbeat?.onRun(pass);
     },
-    // Before the queue starts, its first runs are still to come.
+    // Before the queue starts, nothing is added: the jobs' first runs are still to come.
     onHealed: () => starting && fillPoolsNow(jobs, starting, log),
   }));
   const { composed } = opened;
@@ -127,7 +127,7 @@ export async function startDaemon(
   return { url: http && listening ? `http://${http.host}:${listening.port}/` : null, feed };
 }
 
-/** Adds a run of each job that fills pools. Where that fails, they are filled at their next time. */
+/** Adds a run of each job that fills pools. If that fails, the pools are filled at the job's next time. */
 function fillPoolsNow(jobs: RepeatableJob[], starting: Promise<RunningQueue>, log: Log): void {
   const names = jobs.filter(
     ({ name, everyMs }) => everyMs !== null && name.startsWith(fillPoolsJob.name),
@@ -141,7 +141,7 @@ function fillPoolsNow(jobs: RepeatableJob[], starting: Promise<RunningQueue>, lo
     );
 }
 
-/** Returns the function that adds the queue, as far as it answers, to a status, and bounds and redacts it. */
+/** Returns a function that adds the queue to a status, if the queue answers, and bounds and redacts the status. */
 function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue | undefined) {
   return async (status: LedgerStatus) => {
     const queue = await snapshotOf(queueOf());
@@ -149,7 +149,7 @@ function completeReport({ redact }: CommandContext, queueOf: () => RunningQueue 
   };
 }
 
-/** Before the queue is open, nothing is known of it. The problems are stored, and may quote what the queue says. */
+/** Redacted, because the problems are stored and may quote the queue. Before the queue is open, none are known. */
 async function problemsOf(
   { redact }: CommandContext,
   queue: RunningQueue | undefined,
@@ -163,7 +163,9 @@ async function snapshotOf(queue: RunningQueue | undefined): Promise<QueueSnapsho
   return (await queue?.snapshot().catch(() => null)) ?? null;
 }
 
-/** Puts the wallets' settings in force, and frees what ended processes held. All other wallets rest from now on. */
+/**
+ * Applies the wallets' settings, and frees what ended processes held. All other wallets count as resting from now on.
+ */
 async function prepareWallets(ledger: Ledger, composed: Composed[]): Promise<void> {
   for (const { context, sync } of composed) {
     await setStates(sync.ledger, context);

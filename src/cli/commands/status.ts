@@ -57,7 +57,7 @@ async function readReport(
 /** Moves the cursor to the first line, and clears what is below it. */
 const clearScreen = '\x1b[H\x1b[J';
 
-/** A failed reading is shown in place of the view, and tried again. */
+/** If reading fails, the error is shown in place of the view, and reading is tried again. */
 async function watch(context: CommandContext, read: () => Promise<StatusReport>): Promise<number> {
   const signal = untilReaderLeaves(context.shutdown.signal);
   const { redact } = context;
@@ -74,7 +74,7 @@ async function watch(context: CommandContext, read: () => Promise<StatusReport>)
   return 0;
 }
 
-/** The daemon may have it in Redis. */
+/** The queue may be in Redis, which only the daemon's settings name. */
 const absentQueue =
   'not in this database; set REDIS_URL as the daemon has it, or run `wallet-ledger migrate`';
 

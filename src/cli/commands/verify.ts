@@ -48,7 +48,7 @@ export async function verify(
   return drifts.some(isUnequal) ? 3 : 0;
 }
 
-/** Says what differs on the whole, and what to do. */
+/** Prints a summary of the differences, and what to do. */
 function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean): void {
   const unread = drifts.reduce((sum, { unreadable }) => sum + unreadable.length, 0);
   const left = drifts.reduce((sum, drift) => sum + leftCount(drift), -unread);
@@ -107,7 +107,8 @@ async function withProgress(
       isOnlyLooking: !isRepair,
       isSchemaKept: true,
     });
-    // Without the states the rows that are written would not be final in a ledger that was only migrated.
+    // In a ledger that was only migrated the final states are not set, and the rows that are written would not become
+    // final.
     if (isRepair) await keepStates(sync.ledger, context);
     const { signal } = context.shutdown;
     const onFailure = (name: string, error: LedgerError) => void failures.push({ name, error });

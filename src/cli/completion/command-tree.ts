@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 
-/** A command with what can follow it. `choices` of an option are the words that its value may be. */
+/** A command and the words that can follow it. `choices` of an option are its possible values. */
 export type CommandNode = {
   name: string;
   description: string;
   options: OptionNode[];
-  /** Words that its first argument may be. */
+  /** Possible values of its first argument. */
   choices: string[];
   commands: CommandNode[];
 };
@@ -50,7 +50,7 @@ function takenBy(flags: string): 'file' | 'text' {
   return /<(file|path)>/.test(flags) ? 'file' : 'text';
 }
 
-/** A list of completions has one line for each. */
+/** Shortens a help text, because a list of completions has one line for each. */
 function firstSentence(text: string): string {
   return text.split(/[;:]\s|\n/)[0] ?? '';
 }

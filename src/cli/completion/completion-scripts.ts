@@ -95,7 +95,7 @@ function fishLines(program: string, { path, node }: Placed): string[] {
   ];
 }
 
-/** Lines that follow the words typed so far down to the command; bash and zsh share them. */
+/** Returns shell lines that follow the words typed so far down to the command; bash and zsh share them. */
 function walk(places: Placed[], typed: string): string {
   const known = places.filter(({ path }) => path.length > 0).map(placeName);
   return `  for word in ${typed}; do
@@ -105,7 +105,7 @@ function walk(places: Placed[], typed: string): string {
   done`;
 }
 
-/** Cases of an option before the cursor that takes a value. */
+/** Returns the cases for a cursor behind an option that takes a value. */
 function values(
   places: Placed[],
   say: { choices(choices: string[]): string; file: string },

@@ -32,7 +32,7 @@ export type CommandContext = {
   isTraced: boolean;
 };
 
-/** `scope`: the options of a command that concerns one wallet. `needs`: what the command needs of the settings. */
+/** `scope`: the options of a command that concerns one wallet. `needs`: the settings that the command requires. */
 export type CommandDemands = { scope?: WalletOption | undefined } & Pick<Needs, 'needs'>;
 
 /**
@@ -61,7 +61,7 @@ export async function runCommand(
   const shutdown = createShutdown({ log, host: process });
   const lastWords = (thrown: Error) => {
     const { reason } = shutdown.signal;
-    // The signal decides, not the error: a wait that it ends, or a connection that is cut, throws one of its own.
+    // The signal decides, not the error: an aborted wait or a broken connection throws an error of its own.
     const isStopped = reason instanceof LedgerError && isOfStop(thrown);
     const error = isStopped ? reason : thrown;
     const line = failureLine(error, level === 'debug');
@@ -89,7 +89,7 @@ export async function runCommand(
   }
 }
 
-/** Returns true for a failure that a stop brings about. */
+/** Returns true for a failure that is a consequence of the stop. */
 function isOfStop(error: Error): boolean {
   const codes: readonly string[] = ['interrupted', 'database-unreachable', 'queue-unreachable'];
   return error instanceof LedgerError && codes.includes(error.code);

@@ -36,7 +36,7 @@ export async function sayOtherWallet(
   }
 }
 
-/** `mayLoad`: runs a signer module of the user, which alone knows its key. */
+/** `mayLoad`: runs the user's signer module, because only the module knows its key. */
 async function compare(
   { settings, env }: CommandContext,
   ledger: Ledger,

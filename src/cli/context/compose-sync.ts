@@ -31,7 +31,7 @@ export type Observers = Pick<SyncContext, 'onRun' | 'onHealed'> &
     onOpened?: () => void;
   };
 
-/** `isOnlyLooking`: the wallet claims no ledger that belongs to no wallet yet. */
+/** `isOnlyLooking`: does not claim a ledger that belongs to no wallet yet. */
 type Opening = { isOnlyLooking?: boolean };
 
 /**

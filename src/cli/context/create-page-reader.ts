@@ -4,13 +4,13 @@ import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { readBriefly } from '../../ledger/connection/read-briefly.ts';
 import { createSemaphore } from '../../service/transport/semaphore.ts';
 
-/** Pages that read the ledger at once, so that readers leave the daemon most of its connections. */
+/** Upper bound of the pages that read the ledger at once, so that the daemon keeps most of its connections. */
 const readersMax = 3;
 
 /**
- * Creates the reader of the pages to look things up. A page waits at most `waitMs` for those before it, then its read
- * rejects with a TimeoutError. It reads for `readMs` at most. What is read is redacted, because the service may echo a
- * secret.
+ * Creates the reader of the pages to look things up. If too many pages read at once, a page waits at most `waitMs`;
+ * then its read rejects with a TimeoutError. It reads for `readMs` at most. Its results are redacted, because the
+ * service may echo a secret.
  */
 export function createPageReader(
   ledger: Pick<Ledger, 'transaction'>,

@@ -3,8 +3,8 @@ import { sequenceAtLast } from '../../ledger/feed/keep-sequencing.ts';
 import type { CommandContext } from './command-context.ts';
 
 /**
- * Gives the events of a writing command their numbers when it ends, however it ends: without a daemon they would stay
- * out of the change feed until one runs.
+ * Gives the events of a writing command their numbers when it ends, even after a failure: without a daemon they would
+ * stay out of the change feed until one runs.
  */
 export function numberAtEnd({ shutdown, log }: CommandContext, ledger: Ledger): void {
   shutdown.add('numbers of events', () => sequenceAtLast(ledger, log));

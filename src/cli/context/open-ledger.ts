@@ -63,7 +63,7 @@ export async function setStates(
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
   let toldAt = performance.now();
-  // A million rows that change take minutes, in which a daemon does not listen yet.
+  // Reports progress: a million changed rows take minutes, and a daemon does not listen before the end.
   const tell = ({ read, changed }: Classified) => {
     if (performance.now() - toldAt < progressEveryMs) return;
     toldAt = performance.now();

@@ -11,7 +11,7 @@ import { createPageReader } from './create-page-reader.ts';
 
 /**
  * Returns the pages of the wallets that no daemon reads any more. Their rows are kept, so they can be looked up.
- * `complete` makes a report of what the ledger says.
+ * `complete` makes a report from a status of the ledger.
  */
 export async function restingPages(
   context: CommandContext,

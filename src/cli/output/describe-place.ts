@@ -6,7 +6,7 @@ import type { CommandContext } from '../context/command-context.ts';
 import { readVersion } from '../read-version.ts';
 
 /**
- * Says in words which wallets, services, database and version a daemon runs with, without credentials. `wallets`:
+ * Describes in words which wallets, services, database and version a daemon runs with, without credentials. `wallets`:
  * default all of the settings.
  */
 export function describePlace(

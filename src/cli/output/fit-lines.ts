@@ -1,11 +1,11 @@
 import { wrap } from '../status-view/terminal-text.ts';
 
-/** Narrower terminals get lines of this width, which they break themselves. */
+/** Lines are not made narrower than this; a narrower terminal breaks them itself. */
 const columnsMin = 40;
 
 /**
- * Breaks each line that is longer than a terminal between its words; the rest of the line is indented by two columns
- * more. Without `columns` the output is no terminal, and every line stays whole.
+ * Breaks each line that is longer than the terminal is wide, between words. The rest of the line is indented by two
+ * more columns. Without `columns` the output is no terminal, and every line stays as it is.
  */
 export function fitLines(text: string, columns: number | undefined): string {
   if (columns === undefined) return text;

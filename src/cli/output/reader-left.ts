@@ -1,4 +1,4 @@
-/** Returns a signal that aborts with `signal`, and once nobody reads the output any more (`| head`, say). */
+/** Returns a signal that aborts with `signal`, or when the reader of the output has left (as after `| head`). */
 export function untilReaderLeaves(signal: AbortSignal): AbortSignal {
   const left = new AbortController();
   process.stdout.on('error', () => left.abort());

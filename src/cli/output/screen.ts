@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 export type Screen = {
   stream: NodeJS.WriteStream;
   log: Writable & { isTTY: boolean };
-  /** Sends log lines to `writeAbove`, which redraws what is below, until the returned function is called. */
+  /** Passes log lines to `writeAbove`, which redraws what is below, until the returned function is called. */
   drawBelowLog(writeAbove: (lines: string) => void): () => void;
 };
 

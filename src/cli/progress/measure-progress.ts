@@ -111,7 +111,10 @@ export function createProgressMeter(now: () => number): ProgressMeter {
   };
 }
 
-/** Returns true if the service gave an answer that another attempt would not change: data, or that it has none. */
+/**
+ * Returns true if the service gave an answer that another attempt would not change: data, or the answer that there is
+ * none.
+ */
 function isAnswer(outcome: string): boolean {
   return outcome === 'success' || outcome === 'refused';
 }
@@ -131,14 +134,17 @@ function waitingWords(
   const seconds = Math.floor(silentMs / 1_000);
   if (failure !== null)
     return `no data from the service for ${seconds} s (last failure: ${failure}), retrying`;
-  // The program itself waits: for the database, for the request budget, or before it checks again.
+  // The program itself waits: for the database, for the request budget, or before another check.
   if (inFlight === 0) return `nothing requested for ${seconds} s`;
   return answers === 0
     ? 'no answer from the service yet'
     : `no answer from the service for ${seconds} s`;
 }
 
-/** Adds the pages read since the last call. A pass counts its own, so fewer than before are those of a new one. */
+/**
+ * Adds the pages read since the last call. Each pass counts from 0, so a smaller number than before is that of a new
+ * pass.
+ */
 function addPages(
   { pages, pagesOfPass }: Part,
   ofPass: number | undefined,

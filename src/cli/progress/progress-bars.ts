@@ -61,7 +61,7 @@ export function showBars(
   };
 }
 
-/** Returns the lengths of a bar: full when the part has ended, and empty while nobody knows of how many rows. */
+/** Returns the lengths of a bar: full when the part has ended, and empty while the number of rows is unknown. */
 function lengthsOf({ done, total, tookSeconds }: PartFacts): { all: number; filled: number } {
   if (tookSeconds !== null) return { all: 1, filled: 1 };
   return total === null || total === 0

@@ -8,7 +8,7 @@ import { type TextStyle, wrap } from './terminal-text.ts';
 /** Upper bound of shown consumers; one that fails is always shown. */
 const consumersMax = 8;
 
-/** Formats who reads the change feed, and how far each is. */
+/** Formats the consumers and webhooks of the change feed, and the position of each. */
 export function feedLines({ feed }: StatusReport, { paint, width }: TextStyle): string[] {
   const shown = feed.filter((consumer, index) => index < consumersMax || isFailing(consumer));
   const hidden = feed.length - shown.length;

@@ -14,8 +14,7 @@ const widthMax = 100;
 
 /**
  * Formats the status for a terminal of `columns` (undefined: not a terminal), 60 to 100 columns wide. Problems come
- * first. What concerns one wallet stands below its name if there are several. Without `useColor` the text has no escape
- * codes.
+ * first. If there are several wallets, each has its own heading. Without `useColor` the text has no escape codes.
  */
 export function printStatus(
   report: StatusReport,

@@ -6,7 +6,7 @@ import { carriesToken } from './check-token.ts';
 export type TokenVerdict = 'admitted' | 'missing' | 'wrong' | 'busy';
 
 export type TokenGuard = {
-  /** Judges what a request gives, by default its Authorization header; delays the answer to a wrong token. */
+  /** Judges the token of a request, by default its Authorization header; delays the answer to a wrong token. */
   judge(address: string, given: string | undefined): Promise<TokenVerdict>;
   /** Answers all delayed requests at once. */
   close(): void;
@@ -36,7 +36,7 @@ export function delayAfter(wrong: number): number {
 /**
  * Delays answers to wrong tokens, per address. A correct token is answered without delay, because all clients behind a
  * proxy share one address. While 10 answers of an address are delayed, its further tokens are refused unchecked, unless
- * a correct token came from it recently. `carries` decides whether what a request gives is the token.
+ * a correct token came from it recently. `carries` decides if the given text is the token.
  */
 export function createTokenGuard(
   token: string,

@@ -3,13 +3,14 @@ import { groupDigits } from '../../kernel/count-words.ts';
 import { cut, type Html } from '../page/page-frame.ts';
 
 const plain = /^(-?)(\d+)(?:\.(\d+))?$/;
-/** Digits that are shown; the exact amount is at hand in the title. */
+/** Upper bound of the shown digits; the title attribute has the exact amount. */
 const integerDigitsMax = 15;
 const decimalsShown = 8;
 
 /**
- * Shortens a decimal for people: `1234567.50` → `1,234,567.5`, eight decimals at most. What is cut ends with `…`; an
- * amount of more than 15 digits before the point, or of nothing but zeros in eight decimals, gets an exponent.
+ * Shortens a decimal for readers: `1234567.50` → `1,234,567.5`, with at most eight decimals. A cut amount ends with
+ * `…`. An amount gets an exponent if it has more than 15 digits before the point, or only zeros in its first eight
+ * decimals.
  */
 export function shortAmount(decimal: string): string {
   const [, sign = '', integer, fraction = ''] = plain.exec(decimal) ?? [];

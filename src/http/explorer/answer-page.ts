@@ -18,8 +18,8 @@ import { BadParameter } from './query-params.ts';
 export type ReadLedger = <T>(work: (db: LedgerDb) => Promise<T>) => Promise<T>;
 
 /**
- * A page; or that there is nothing like what was sought, which older transactions may come from (`sender`); or text of
- * another type; or the path to go on to, relative to the request's.
+ * Answer of a page: the page itself; nothing found (`sender`: older transactions may come from this address); a CSV
+ * file; or a redirect to a path relative to the request's.
  */
 export type Answer =
   | { page: ExplorerPage; sought?: string }
@@ -29,7 +29,9 @@ export type Answer =
 
 type Work = (read: ReadLedger) => Promise<Answer>;
 
-/** Reads, and answers. Failures become pages. `root` leads from the request's path to the site's status page. */
+/**
+ * Reads and answers a request. Failures become pages. `root` leads from the request's path to the site's status page.
+ */
 type AnswerPage = (
   c: Context,
   root: string,
@@ -55,7 +57,7 @@ type Way = { root: string; pathname: string };
 /** A page has about 60,000 characters. */
 const keepBounds = { keepMs: 3_000, entriesMax: 200, sizeMax: 8_000_000 };
 
-/** Creates what all pages share: their form, and pages for what goes wrong. */
+/** Creates the functions that all pages share: rendering, and pages for failures. */
 export function createPageAnswers(options: {
   read: ReadLedger;
   site: Site;

@@ -7,7 +7,7 @@ import { coinChart } from '../status-page/flow-chart.ts';
 import { amountCell, amountWords } from './amount.ts';
 import { chainWords } from './chain-words.ts';
 
-/** Shows what moved of a coin on the last days: a chart, and a table with a row for each day and chain. */
+/** Shows the movements of a coin on the last days: a chart, and a table with a row for each day and chain. */
 export function coinFlow(symbol: string, flow: CoinFlows, chains: NamedChain[]): Html {
   const { days, all, moved } = flow;
   if (all.transactions === 0) return html`<p>Nothing moved.</p>`;

@@ -59,7 +59,7 @@ function judgement({
 export const periods = ['7', '30', '90', '365', 'all'] as const;
 export type Period = (typeof periods)[number];
 
-/** Shows a coin: its assets with their balances over time, what moved, and expected against reported. */
+/** Shows a coin: its assets with their balances over time, its movements, and expected against reported balance. */
 export function coinFacts(
   { coin, assets, differences }: CoinReport,
   {

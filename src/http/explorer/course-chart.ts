@@ -12,8 +12,8 @@ const size = { width: 1_000, height: 140 } as const;
 type Point = { time: number; value: number | null };
 
 /**
- * Draws a balance as steps: time runs evenly from left to right, the value from its lowest to its highest, which are
- * written beside it. The line is broken where the balance was not known.
+ * Draws a balance as steps. Time runs evenly from left to right. The scale is from the lowest to the highest value,
+ * which are written beside it. The line is broken where the balance was not known.
  */
 export function courseChart({ times, balances }: BalanceCourse, name: string): Html {
   const points = times.map((time, index): Point => {

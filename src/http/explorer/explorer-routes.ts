@@ -25,10 +25,10 @@ export type ExplorerOptions = {
 
 const statusKeepMs = 1_000;
 const statusAnswerMs = 10_000;
-/** A status that is read often may be this old: under load reading takes as long as all the rest of a page. */
+/** Age (ms) up to which a status may be shown again: under load reading it takes as long as all the rest of a page. */
 const statusStaleMs = 5_000;
 
-/** Matches the paths of the pages, of each wallet too. */
+/** Matches the paths of the pages, including those of each wallet. */
 const ownPaths =
   /^(?:\/wallets\/[a-z][a-z0-9_]*)?\/(?:transactions|addresses|coins|pools|proof|rejects|runs|problems)(?:\/|$)/;
 const searchPaths = /^(?:\/wallets\/[a-z][a-z0-9_]*)?\/transactions$/;
@@ -37,7 +37,9 @@ export function isOfExplorer(path: string): boolean {
   return ownPaths.test(path);
 }
 
-/** Matches the only paths that take a POST: a search, so that what is searched for is in no address and in no log. */
+/**
+ * Matches the only paths that accept a POST: a search, so that the text searched for is in no address and in no log.
+ */
 export function isSearch(path: string): boolean {
   return searchPaths.test(path);
 }
@@ -49,7 +51,7 @@ export function addExplorer(app: Hono, options: ExplorerOptions): void {
   const readStatus = () => answerWithin(shared(), statusAnswerMs);
   const up = '../';
   app.get('/transactions', (c) => {
-    // A list for one address is read anew for each request.
+    // The list of one address is read again for each request.
     const answerList = c.req.query('address') ? answer : answerShared;
     return answerList(c, '', 'transactions', (read) => transactionsPage(c, read));
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pageStyle, securityHeaders } from '../page/page-style.ts';
 
-/** Style sheet of the pages to look things up: that of the status page, and what only they have. */
+/** Style sheet of the pages to look things up: that of the status page, and the styles that only they need. */
 export const explorerStyle = `${pageStyle}
 body { max-width: 120rem; }
 main > h1 { margin-top: 1.1rem; }
@@ -31,7 +31,7 @@ nav a[aria-current] { color: var(--text); font-weight: 600; text-decoration: non
 
 const digest = createHash('sha256').update(explorerStyle).digest('base64');
 
-/** Headers of these pages. Unlike those of the status page, their script asks for nothing. */
+/** Headers of these pages. Unlike that of the status page, their script sends no requests. */
 export const explorerHeaders: Readonly<Record<string, string>> = {
   ...securityHeaders,
   'Content-Security-Policy': [

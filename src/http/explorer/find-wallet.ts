@@ -19,8 +19,8 @@ export const recordPages: Record<string, ReadRecord> = {
 };
 
 /**
- * Returns the first of the wallets that has what the request names, of `kind` and `id`. Returns null if none has it, or
- * the ledger cannot be read: the page itself says so.
+ * Returns the first wallet that has the record `id` of this `kind`. Returns null if none has it, or if the ledger
+ * cannot be read, which the page then shows.
  */
 export async function findWallet(
   c: Context,

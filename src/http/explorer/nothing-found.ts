@@ -4,8 +4,8 @@ import { basePathOf, pagesOfWallet, type Site } from '../page/place.ts';
 import { filterQuery } from './query-params.ts';
 
 /**
- * Says that there is nothing like this in the wallet of the site, and leads to the same in each other wallet. `sender`:
- * an address that older transactions may come from.
+ * Says that the wallet of the site has no such record, and links to the same page of each other wallet. `sender`: an
+ * address that older transactions may come from.
  */
 export function nothingFound(
   site: Site,

@@ -31,7 +31,7 @@ export type Pools = {
   chains: NamedChain[];
 };
 
-/** Shows the address pools: their levels over time, what came and what was handed out, and the requests. */
+/** Shows the address pools: their levels over time, the addresses that came and were handed out, and the requests. */
 export function poolsPage({ pools, steps, requests, chains }: Pools, period: PoolPeriodName): Html {
   const lengths = Object.keys(poolPeriods).map((each) =>
     each === period

@@ -12,7 +12,7 @@ const missingWords: Record<string, string> = {
   fee_symbol: 'the coin of the fee is not known',
 };
 
-/** Shows how an order stands in the books: each side with its account, and what is missing. */
+/** Shows the postings of an order: each side with its account, and the values that are missing. */
 export function postingSection({ postings, missing }: OrderPostings): Html {
   const gaps = missing.map(
     (name) => html`<li class="warn">not booked: ${missingWords[name] ?? foreign(name)}</li>`,

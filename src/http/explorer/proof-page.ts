@@ -14,7 +14,7 @@ import { filterQuery } from './query-params.ts';
 import { timeWords } from './times.ts';
 
 const dayMs = 86_400_000;
-/** Days that were never compared and are named one by one, for each list. */
+/** Upper bound, for each list, of the days that were never compared and are named one by one. */
 const namedMax = 40;
 
 /** Content of the page of the proof; `year` is the year that the calendars show. */
@@ -27,7 +27,7 @@ export type Proof = {
   readAt: string;
 };
 
-/** Shows what proves that the ledger is complete: counts, the calendar of a year, and when the proof changed. */
+/** Shows the proof that the ledger is complete: counts, the calendar of a year, and when the proof changed. */
 export function proofPage({ streams, years, year, lists, changes, readAt }: Proof): Html {
   return html`${streamSection(streams, 'What the service counts and what the ledger holds')}
 ${section('calendar', `When each day of ${year} was last compared with the service`, calendars({ years, year, lists, readAt }))}

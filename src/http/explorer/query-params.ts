@@ -5,14 +5,14 @@ import type {
   TransactionFilter,
 } from '../../ledger/reports/explorer/list-transactions.ts';
 
-/** A parameter of a page that has no meaning; the message is shown to the reader. */
+/** A parameter that a page does not understand; the message is shown to the reader. */
 export class BadParameter extends Error {}
 
 type Read = (name: string) => string | undefined;
 
 /**
- * Gives the parameters in a request's address. Throws BadParameter for one that the page does not take, or that is
- * given twice: a page that left a filter out would show more than was asked for.
+ * Returns the parameters in a request's address. Throws BadParameter for one that the page does not take, or that is
+ * given twice: a page that ignored a filter would show more than was requested.
  */
 export function queryOf(c: Context, names: readonly string[]): Read {
   for (const [name, values] of Object.entries(c.req.queries())) {
@@ -41,7 +41,10 @@ export const filterNames = [
   'before',
 ];
 
-/** As many characters as a text of the service may have bytes, because pages link to lists that are filtered by one. */
+/**
+ * Upper bound of a filter's characters, the same as for a text of the service, because pages link to lists filtered by
+ * such texts.
+ */
 const textMax = 2_000;
 
 /** Reads the filters of the list of transactions. Throws BadParameter. An empty value is none. */
@@ -108,7 +111,7 @@ export function readText(read: Read, name: string): string | null {
   });
 }
 
-/** `parse` returns null for a text without a meaning. */
+/** `parse` returns null for a text that it does not understand. */
 function parsed<T>(read: Read, name: string, parse: (text: string) => T | null): T | null {
   const given = read(name) ?? '';
   // The blanks of an order number belong to it.

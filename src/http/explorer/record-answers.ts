@@ -25,7 +25,7 @@ import { problemList, rejectList, runList } from './record-pages.ts';
 
 type ReadStatus = () => Promise<StatusReport>;
 
-/** Assets of a coin, and pools, whose course is drawn. */
+/** Upper bound of the assets of a coin, and of the pools, for which a chart is drawn. */
 const coursesMax = 12;
 const poolPeriodNames = Object.keys(poolPeriods) as PoolPeriodName[];
 
@@ -74,7 +74,7 @@ export async function poolsOverTime(c: Context, read: ReadLedger): Promise<Answe
   };
 }
 
-/** Answers with what proves that the ledger is complete. */
+/** Answers with the proof that the ledger is complete. */
 export async function proofOverTime(
   c: Context,
   read: ReadLedger,
@@ -94,7 +94,7 @@ export async function proofOverTime(
   return { page: { title: 'Proof of completeness', current: 'proof', content } };
 }
 
-/** Answers with a page of what could not be decoded. */
+/** Answers with a page of the values that could not be decoded. */
 export async function rejectsPage(c: Context, read: ReadLedger): Promise<Answer> {
   const asked = queryOf(c, ['before', 'show']);
   const before = readId(asked, 'before');
@@ -120,7 +120,7 @@ export async function runsPage(
   };
 }
 
-/** Answers with what needs a person. */
+/** Answers with the problems that need a person. */
 export async function problemsPage(c: Context, readStatus: ReadStatus): Promise<Answer> {
   queryOf(c, []);
   const report = await readStatus();

@@ -15,7 +15,7 @@ import {
 import { linkTo } from './explorer-frame.ts';
 import { timeWords } from './times.ts';
 
-/** Shows what could not be decoded, latest first. */
+/** Shows the values that could not be decoded, latest first. */
 export function rejectList({ rows, next }: LogPage<RejectRow>, isAll: boolean): Html {
   const lines = rows.map(
     (row) => html`<tr><td class="number">${row.id}</td><td>${foreign(row.source)}</td>
@@ -67,7 +67,7 @@ ${names.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></
 <section aria-label="Runs">${found}<p class="pages">${olderLink(`runs?${query}`, next)}</p></section>`;
 }
 
-/** Shows what needs a person, critical problems first. */
+/** Shows the problems that need a person, critical ones first. */
 export function problemList(problems: Problem[], readAt: string): Html {
   if (problems.length === 0)
     return html`<section aria-label="Problems"><p class="good">✓ Nothing needs a person.</p></section>`;
@@ -81,7 +81,7 @@ ${since === null ? '' : html`<p class="soft">since <time datetime="${since}">${d
   return html`<section aria-label="Problems"><ul class="stack">${items}</ul></section>`;
 }
 
-/** Returns true for the first problem of its name, which links to the name lead to. */
+/** Returns true for the first problem of its name, which is the target of links to the name. */
 function isFirst(problems: Problem[], place: number): boolean {
   return problems.findIndex(({ name }) => name === problems[place]?.name) === place;
 }

@@ -13,7 +13,7 @@ export type Found = Pick<FoundRecords, 'transactions' | 'addresses' | 'isCut'> &
   referenced: ReferencedAddress[];
 };
 
-/** Path below `/` of the only page that a search can mean; null if it found several things, or nothing. */
+/** Path below `/` of the only page that a search can mean; null if it found several records or none. */
 export function onlyPage({ transactions, addresses, referenced }: Found): string | null {
   const orders = transactions.map(({ orderNo }) => `transactions/${encodeURIComponent(orderNo)}`);
   const own = [...addresses, ...referenced].map(

@@ -42,7 +42,7 @@ export async function transactionsPage(c: Context, read: ReadLedger): Promise<An
   return { page: { title: 'Transactions', current: 'transactions', content } };
 }
 
-/** Answers with what was found, or leads on to the only page that is meant. */
+/** Answers with what was found, or redirects to the page if only one matches. */
 export async function searchPage(c: Context, read: ReadLedger): Promise<Answer> {
   const length = Number(c.req.header('Content-Length') ?? Number.NaN);
   if (!(length <= soughtBytesMax)) throw new BadParameter('the text to search for is too long');
@@ -104,7 +104,7 @@ function filterOf(given: Pick<TransactionFilter, 'address' | 'sender'>): Transac
   return { ...none, ...given, isOpen: false, before: null };
 }
 
-/** Reads the transactions from this address, among the latest ones. */
+/** Reads the transactions from this address among the latest ones. */
 function sentFrom(db: LedgerDb, address: string): Promise<TransactionPage> {
   return listTransactions(db, filterOf({ address: null, sender: address }));
 }

@@ -14,7 +14,7 @@ import { linkTo } from './explorer-frame.ts';
 import { filterQuery } from './query-params.ts';
 import { timeWords } from './times.ts';
 
-/** Shows a page of the list with its filters. Every link holds all filters, so it can be shared. */
+/** Shows a page of the list with its filters. Every link contains all filters, so it can be shared. */
 export function transactionList(
   filter: TransactionFilter,
   page: TransactionPage,

@@ -18,7 +18,7 @@ import { timeWords } from './times.ts';
 
 const root = '../';
 
-/** Shows one transaction: its facts, its address, what is not certain, and its changes. */
+/** Shows one transaction: its facts, its address, its uncertain facts, and its changes. */
 export function transactionFacts(
   found: FoundTransaction,
   {
@@ -67,7 +67,7 @@ ${doubtSection(transactionDoubts(found))}
 ${timeline(found)}`;
 }
 
-/** Leads to the row of the other wallet that shows the same transfer. */
+/** Links to the row of the other wallet that shows the same transfer. */
 function otherSideWords(
   { stream, symbol }: FoundTransaction,
   { wallet, orderNo, amount, isExact, isSuccess }: OtherSide,
@@ -79,13 +79,13 @@ function otherSideWords(
   return html`${kind} <span class="key">${link}</span> of wallet <bdi>${cut(wallet)}</bdi>${differs}${isSuccess ? '' : html` <span class="warn">not both final</span>`}`;
 }
 
-/** The exact amount, where the short form has other digits. */
+/** Returns the exact amount if it differs from the short form. */
 function exactWords(amount: string | null): Html | string {
   if (amount === null || shortAmount(amount) === amount) return '';
   return html` <span class="soft">exactly ${cut(amount)}</span>`;
 }
 
-/** Shows what the ledger has about an order that it does not hold: the values that could not be decoded. */
+/** Shows what the ledger knows about an order that it does not have: the values that could not be decoded. */
 export function rejectedOrder(rejects: FoundRecords['rejects']): Html {
   const items = rejects.map(
     ({ field, reason }) =>
@@ -98,7 +98,7 @@ export function rejectedOrder(rejects: FoundRecords['rejects']): Html {
   );
 }
 
-/** Lists what is not certain of a record; empty if all is. */
+/** Lists the uncertain facts of a record; empty if there are none. */
 export function doubtSection(doubts: string[]): Html | string {
   if (doubts.length === 0) return '';
   const items = doubts.map((doubt) => html`<li class="warn">${foreign(doubt)}</li>`);

@@ -9,9 +9,12 @@ import type { FeedEvent } from '../../ledger/feed/event-store.ts';
 import type { FeedReader } from '../../ledger/feed/feed-reader.ts';
 import { toJsonText } from '../../ledger/feed/json-text.ts';
 
-/** Interval between signs of life. The server closes a connection on which nothing moves for longer. */
+/** Interval of the keep-alive messages. The server closes a connection that is idle for longer. */
 const aliveEveryMs = 10_000;
-/** Events of one write. The next ones are read once the client has taken these: a slow one costs little memory. */
+/**
+ * Number of events per write. The next events are read after the client has taken these, so a slow client costs little
+ * memory.
+ */
 const pageMax = 100;
 
 /**
@@ -23,7 +26,7 @@ export function answerWithFeed(
   options: { feed: FeedReader; after: number; signal: AbortSignal; log: Log },
 ): Response {
   c.header('Content-Type', 'text/event-stream; charset=utf-8');
-  // Proxies that buffer would keep events back.
+  // Tells proxies not to buffer, because they would hold events back.
   c.header('X-Accel-Buffering', 'no');
   return streamBody(
     c,
@@ -54,7 +57,7 @@ async function sendEvents(
   });
 }
 
-/** Waits for the wake; returns true if it does not come before the next sign of life is due. */
+/** Waits for the wake; returns true if it does not come before the next keep-alive message is due. */
 async function isSilent(wake: Promise<void>, over: AbortSignal): Promise<boolean> {
   const woken = new AbortController();
   return await withAnySignal([over, woken.signal], async (signal) => {

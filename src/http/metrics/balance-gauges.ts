@@ -5,7 +5,7 @@ import type { StatusGauge } from './status-gauge.ts';
 
 const labelNames = ['symbol', 'chain', 'wallet'];
 
-/** Money, for charts and alerts. The books are in PostgreSQL: a sample is a float, and loses digits. */
+/** Gauges of money for charts and alerts. A sample is a float and loses digits; the exact books are in PostgreSQL. */
 export const balanceGauges: StatusGauge[] = [
   {
     name: 'wallet_ledger_balance',
@@ -33,7 +33,7 @@ function perBalance(amount: (balance: BalanceStatus) => string | null): StatusGa
         [...sumBySeries(known, amount)].map(([name, value]) => ({ name, value })),
       ).flatMap(({ name, value }) => {
         const [symbol = '', chain] = name.split(separator);
-        // The rest has no coin, and so no amount.
+        // The rest has no coin, and so no common unit.
         return chain === undefined
           ? []
           : [{ labels: { symbol, chain, wallet: wallet.name }, value }];
@@ -41,7 +41,7 @@ function perBalance(amount: (balance: BalanceStatus) => string | null): StatusGa
     });
 }
 
-/** Sums what tokens of one symbol and one chain's name have: those of several contracts, and of chains of one name. */
+/** Adds up the amounts of one symbol and chain name: a symbol may have several contracts, and a name several chains. */
 function sumBySeries(
   balances: readonly BalanceStatus[],
   amount: (balance: BalanceStatus) => string | null,

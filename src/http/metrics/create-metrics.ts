@@ -22,7 +22,7 @@ export type Metrics = {
 };
 
 const keepMs = 1_000;
-/** Time for the status of one scrape. Prometheus ends a scrape after 10 s and takes the daemon for absent. */
+/** Time to read the status for one scrape. Prometheus ends a scrape after 10 s and then counts the daemon as down. */
 const statusMs = 5_000;
 /** Interval at which prom-client samples the event loop. The default would wake an idle process 100 times a second. */
 const loopSampleMs = 60_000;
@@ -94,7 +94,7 @@ export function createMetrics(
   };
 }
 
-/** Says which version runs, in a label, as other exporters do. */
+/** Reports the running version as a label, as other exporters do. */
 function registerBuild(registry: Registry, version: string): void {
   const build = new Gauge({
     name: 'wallet_ledger_build_info',

@@ -1,16 +1,15 @@
 import { ignoreRejection } from '../../kernel/ignore-rejection.ts';
 
-/** Upper bound of the share of time that is spent on reading. */
+/** Upper bound of the share of time that is spent reading. */
 const readingShareMax = 1 / 10;
-/** Upper bound of the time for which a failure is kept: it says little about what comes after it. */
+/** Upper bound of the time for which a failure is kept, because it may end at any moment. */
 const failureKeepMs = 5_000;
 
 /**
- * Wraps `read` so that concurrent callers share one call. Its outcome, an error included, is reused for `keepMs`. A
- * slow outcome is kept longer, so that any number of readers costs at most a tenth of the database's time. A single
- * slow reading, as after an outage, is not: only where the one before it was slow too, its outcome is kept longer. Up
- * to `staleMs` after it was read, an outcome also serves those who call while the next one is being read; an error
- * never does.
+ * Wraps `read` so that concurrent callers share one call. Its outcome, an error included, is reused for `keepMs`. After
+ * two slow readings in a row, the outcome is kept longer, so that any number of readers costs at most a tenth of the
+ * database's time. A single slow reading, as after an outage, has no such effect. Up to `staleMs` after it was read, an
+ * outcome also serves callers while the next one is being read; an error never does.
  */
 export function cacheFor<T>(read: () => Promise<T>, keepMs: number, staleMs = 0): () => Promise<T> {
   let latest: Promise<T> | undefined;

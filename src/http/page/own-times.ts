@@ -1,6 +1,6 @@
 /**
- * A function of the pages' scripts. It shows the reader's own time beside each time that is written out in UTC, and has
- * both at hand where a page says how long ago something was. Without script there is UTC alone.
+ * A function of the pages' scripts. It shows the reader's local time beside each time written in UTC, and has both in
+ * the title where a page says how long ago something was. Without script there is only UTC.
  */
 export const ownTimesFunction = `function showOwnTimes(root) {
   const pad = (number) => String(number).padStart(2, '0');

@@ -52,10 +52,10 @@ export function cut(text: string): string {
   return text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
 }
 
-/** Shows text of the ledger with what stands in backticks as code. */
+/** Shows text of the ledger, with the parts between backticks as code. */
 export function withCode(text: string): Html {
   const pieces = cut(text).split('`');
-  // An unpaired backtick stays one.
+  // A text with an unpaired backtick is shown as it is.
   if (pieces.length % 2 === 0) return foreign(text);
   return html`<bdi>${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}</bdi>`;
 }
@@ -78,8 +78,8 @@ export function dateWords(iso: string): string {
 }
 
 /**
- * Renders the whole document. `site` says which installation it belongs to, `top` leads to the ledger's own pages, and
- * `search` is the search box of a wallet.
+ * Renders the whole document. `site` names the installation, `top` leads to the ledger's own pages, and `search` is the
+ * search box of a wallet.
  * Without script the browser reloads it every 5 s; with script the parts are updated in place.
  */
 export function renderDocument(

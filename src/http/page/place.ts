@@ -38,7 +38,7 @@ export function pagesOfWallet(site: Site, root: string, wallet: string): string 
   return `${topOf(site, root)}wallets/${wallet}/`;
 }
 
-/** Says which installation it is, and leads to the pages of each wallet. `root` leads to the site's status page. */
+/** Names the installation, and links to the pages of each wallet. `root` leads to the site's status page. */
 export function siteWords(site: Site, root: string): Html {
   return html`${placeWords(site.place)}${walletLinks(site, root)}`;
 }
@@ -51,7 +51,7 @@ function placeWords({ environment, wallet, service, database, version, daemon }:
 <div><dt>Daemon</dt><dd><bdi>${cut(daemon)}</bdi></dd></div></dl>`;
 }
 
-/** Production looks different from everything else; the style sheet gives the page an edge. */
+/** Marks production, so that it looks different; the style sheet gives the page an edge. */
 function environmentWords(environment: string): Html {
   const kind = /^(prod|production|live)$/i.test(environment) ? 'live' : 'trial';
   return html`<div class="environment ${kind}"><dt>Environment</dt><dd><bdi>${environment}</bdi></dd></div>`;

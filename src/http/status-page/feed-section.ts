@@ -6,7 +6,7 @@ import type { StatusReport } from '../../status/status-report.ts';
 import { durationWords } from '../../status/status-words.ts';
 import { foreign, type Html, scrollingTable, section } from '../page/page-frame.ts';
 
-/** Shows who reads the change feed, and how far each is. */
+/** Shows the consumers and webhooks of the change feed, and the position of each. */
 export function feedSection({ feed }: StatusReport): Html | string {
   if (feed.length === 0) return '';
   const rows = feed.map(

@@ -37,7 +37,7 @@ export const statusScript = `'use strict';
 
   function renewElement(old, node) {
     for (const { name } of [...old.attributes]) {
-      // Keeps a table open that the reader opened.
+      // Keeps a table open if the reader has opened it.
       if (!node.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
     }
     for (const { name, value } of node.attributes) {

@@ -54,7 +54,7 @@ function proofCell(streams: StreamStatus[]): Html | string {
     : html`<span class="bad">✗ ${countWords(open)} of ${countWords(streams.length)} lists not proven</span>`;
 }
 
-/** Says when the list of transactions that is read least recently was read. */
+/** Says when the least recently read list of transactions was read. */
 function lagWords(streams: StreamStatus[]): string {
   const lags = streams
     .filter(({ name }) => transactionTypes.some((type) => type === name))
