@@ -9,7 +9,7 @@ import { type Failure, judgeAnswer } from '../service/transport/judge-answer.ts'
 import { sendRequest } from '../service/transport/send-request.ts';
 import { withDeadline } from '../service/transport/with-deadline.ts';
 
-/** Means for signed requests to the service. */
+/** Dependencies of signed requests to the service. */
 export type Contact = {
   service: ServiceSettings;
   tickets: TicketSource;

@@ -61,10 +61,10 @@ function explain(host: string, { code = '', message }: NodeJS.ErrnoException): F
   return badFinding(name, `${host} does not answer: ${said}`, cure);
 }
 
-/** Returns the reason alone of an error of OpenSSL, which names its own functions and files. */
+/** Returns only the reason from an error of OpenSSL, which also names OpenSSL's functions and files. */
 function tlsWords(said: string): string {
   const reason = /:SSL routines:[^:]*:([^:]+):/.exec(said)?.[1];
-  // The first bytes of an answer in plain text are taken for a version of TLS.
+  // OpenSSL reads the first bytes of a plain-text answer as a version of TLS.
   if (reason === 'wrong version number') return 'its answer is not encrypted, as if it were http';
   return reason ?? said;
 }

@@ -6,7 +6,7 @@ import { checkClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
 import { makeSigner, tryVariants } from './signing-variants.ts';
 
-/** Findings, and the signer that the service accepts; null when it accepts none that was tried. */
+/** Findings, and the signer that the service accepts; null when it accepts none of those tried. */
 export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
 
 /**

@@ -23,9 +23,9 @@ export type FittingWay = { way: SigningWay; signer: Signer };
 const recipeNames = Object.keys(signingRecipes).filter(isSigningRecipeName);
 
 /**
- * Returns the ways to sign that fit the credentials, the likeliest first: every recipe with its own hash and encoding;
- * the variants of the recipe `told`; and of the others the nearest variant of each before the next of any. A key that
- * belongs to a private key was hardly made for a shared secret: the recipes of those come last.
+ * Returns the ways to sign that fit the credentials, the likeliest first. Every recipe with its own hash and encoding
+ * comes first, then the variants of the recipe `told`, then those of the others, nearest variants first. If the key
+ * belongs to a private key, the recipes of shared secrets come last.
  */
 export async function fittingWays(
   { apiSecret, apiKey }: Credentials,

@@ -62,7 +62,7 @@ export async function preparePlace(
   return { files, account };
 }
 
-/** Moves the data last: once they are in the new place, the move is complete. */
+/** Moves the data last: once the data are in the new place, the move is complete. */
 async function moveFiles(
   from: ServerFiles,
   to: ServerFiles,

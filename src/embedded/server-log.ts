@@ -10,7 +10,7 @@ export function openServerLog(path: string): number {
   return file;
 }
 
-/** Returns the last fatal error in the server's log, else its last line, or ''. */
+/** Returns the last fatal error in the server's log, otherwise its last line, or ''. */
 export function lastComplaint(path: string): string {
   try {
     const lines = (readOwnFile(path) ?? '').trimEnd().split('\n');

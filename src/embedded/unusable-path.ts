@@ -5,7 +5,7 @@ import { LedgerError } from '../kernel/errors.ts';
 /** Node's codes for a path that this user may not use, or that leads through a file. */
 const codes = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']);
 
-/** Returns true for a failure that the setting of the path, or its rights, are to blame for. */
+/** Returns true for a failure that is caused by the setting of the path or by its rights. */
 export function isUnusablePath(error: unknown): boolean {
   return error instanceof Error && codes.has((error as NodeJS.ErrnoException).code ?? '');
 }

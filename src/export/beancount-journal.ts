@@ -7,7 +7,7 @@ import {
 } from './book-names.ts';
 import { dayOf, isoTime, type JournalFormat } from './journal-format.ts';
 
-/** beancount 2 calculates with so many significant digits. */
+/** Number of significant digits with which beancount 2 calculates. */
 const exactDigits = 28;
 const dayMs = 86_400_000;
 
@@ -45,7 +45,7 @@ export function createBeancountJournal(
     },
     heading: (day, remark) => `\n${day} * ${beancountString(remark)}\n`,
     posting,
-    // A balance of beancount is that of the beginning of its day.
+    // In beancount, the balance of a day is that at its beginning.
     dayEnd(day, custody, balances) {
       const next = new Date(Date.parse(day) + dayMs).toISOString().slice(0, 10);
       const lines = balances.map(({ symbol, reported }) => {
@@ -58,7 +58,7 @@ export function createBeancountJournal(
   };
 }
 
-/** By how much beancount may be off in this coin, as a decimal; null where all its digits fit. */
+/** Tolerance that beancount needs for this coin, as a decimal; null if all its digits fit. */
 function toleranceOf({ digits, scale, values }: CoinRow): string | null {
   if (digits + scale <= exactDigits) return null;
   const exponent = digits - exactDigits + String(values * 4).length;

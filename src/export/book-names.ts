@@ -26,7 +26,7 @@ export const journalAccount: NameRule = (name) =>
     .map((level) => level.replaceAll(/[^\p{L}\p{N}_.-]/gu, keepInnerSpace) || '%')
     .join(':');
 
-/** A space stays only inside a level: two of them end an account name, and those at its ends are dropped. */
+/** Keeps a space only inside a level: two spaces end an account name, and those at its ends are dropped. */
 function keepInnerSpace(character: string, at: number, level: string): string {
   const isInner = character === ' ' && at > 0 && at < level.length - 1;
   return isInner && level[at - 1] !== ' ' && level[at + 1] !== ' ' ? ' ' : percent(character);
@@ -40,7 +40,7 @@ function spared(character: string): string {
   return character === ' ' ? ' ' : percent(character);
 }
 
-/** Text of one line, without the characters that end a code or begin a comment. */
+/** Makes text for one line, without the characters that end a code or begin a comment. */
 export function journalText(text: string): string {
   return text.replaceAll(/[%();,\p{C}\u2028\u2029]/gu, percent);
 }
@@ -54,8 +54,8 @@ function percent(character: string): string {
 const reserved = new Set(['TRUE', 'FALSE', 'NULL']);
 
 /**
- * A commodity of beancount: 2 to 24 of A-Z, 0-9, `'._-`, beginning with a letter and not ending with a mark. A symbol
- * that is none gets what is left of it and twelve digits of its SHA-256.
+ * A commodity of beancount: 2 to 24 of A-Z, 0-9, `'._-`, beginning with a letter and not ending with a mark. Any other
+ * symbol becomes its letters and digits, and twelve digits of its SHA-256.
  */
 export const beancountCommodity: NameRule = (symbol) => {
   const isLegal = /^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$/.test(symbol) && !reserved.has(symbol);
@@ -76,8 +76,8 @@ const rootOfRole: Record<string, string> = {
 
 /**
  * Accounts of beancount for a chart of accounts (role and name of each). The levels of the chart's own names get a
- * capital first letter. Any other level, such as a customer's reference, stays as it is if beancount takes it;
- * otherwise it gets what is left of it and twelve digits of its SHA-256.
+ * capital first letter. Any other level, such as a customer's reference, stays as it is if beancount takes it.
+ * Otherwise it becomes its allowed characters and twelve digits of its SHA-256.
  */
 export function beancountAccounts(
   chart: Iterable<readonly [role: string, name: string]>,

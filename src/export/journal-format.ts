@@ -1,6 +1,6 @@
 import type { CarriedRow, CoinRow, DayEndRow, PostingRow } from '../ledger/reports/books.ts';
 
-/** The words of a journal: each function returns whole lines, which end with a newline. */
+/** Syntax of a journal: each function returns whole lines, which end with a newline. */
 export type JournalFormat = {
   /**
    * Returns the first lines of a journal: the remarks `lines`, and the directives that the tool needs before all

@@ -5,9 +5,10 @@ import { LedgerError } from '../kernel/errors.ts';
 import { trustedOwners } from '../kernel/trusted-path.ts';
 
 /**
- * Writes a file that appears under its name only when it is whole and on the disk: until then it has another name in
- * the same folder. A symbolic link of this user stays, and the file that it leads to is replaced; one of another user,
- * who could choose any file, is refused. Throws LedgerError `usage` if the name cannot become a file.
+ * Writes a file that appears under its name only when it is complete and on the disk; until then it has another name in
+ * the same folder. A symbolic link of this user stays, and the file that it leads to is replaced. A link of another
+ * user is refused, because that user could make it lead to any file. Throws LedgerError `usage` if the name cannot
+ * become a file.
  */
 export async function writeWholeFile(
   path: string,
@@ -38,7 +39,7 @@ async function fill(file: FileHandle, pieces: AsyncIterable<string | Uint8Array>
   }
 }
 
-/** The file to replace: that behind a link, or the path itself where there is nothing yet. */
+/** Returns the file to replace: the one that a link leads to, or the path itself if nothing exists there yet. */
 async function targetOf(path: string): Promise<string> {
   const named = await lstat(path).catch(() => null);
   if (named?.isSymbolicLink() && !trustedOwners().includes(named.uid))
@@ -50,10 +51,10 @@ async function targetOf(path: string): Promise<string> {
   return target;
 }
 
-/** The new name is kept by the folder, which has to be on the disk as well. */
+/** Flushes the folder to the disk as well, because it stores the new name. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
-  // Some file systems cannot do it for a folder.
+  // Some file systems cannot flush a folder.
   await handle.sync().catch(() => undefined);
   await handle.close();
 }

@@ -39,7 +39,7 @@ function lineOf(row: PostingRow): string {
     csvText(stream),
     csvText(account),
     csvText(symbol),
-    // A number that PostgreSQL wrote: its minus sign begins no formula.
+    // PostgreSQL wrote this number, so its minus sign begins no formula.
     amount,
     csvText(txHash ?? ''),
   ].join(',')}\r\n`;

@@ -80,7 +80,7 @@ async function* writeOpenings(
   }
 }
 
-/** Writes what is due before the transactions of a day, or all that is left. */
+/** Writes what is due before the transactions of a day (null: all that is left). */
 type DueWriter = (before: string | null) => Promise<string>;
 
 /** Returns a function that also writes the corrections up to that day, each after the day ends before it. */

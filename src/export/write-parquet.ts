@@ -41,7 +41,10 @@ const footerSchema = schema.map(
     element.name === 'amount' ? { ...element, converted_type: 'DECIMAL' } : element,
 );
 
-/** Rows of a group. It is always full, so that the bytes follow from the rows, however these are read. */
+/**
+ * Rows of a group. Every group but the last is full, so that the bytes depend on the rows alone, not on the batches
+ * that they came in.
+ */
 const groupRows = 20_000;
 
 /** Writes one row per posting as Parquet, in pieces. Calls `count` with the number of postings of each batch. */
@@ -51,7 +54,7 @@ export async function* writeParquet(
 ): AsyncGenerator<Uint8Array> {
   const bytes = new ByteWriter(1 << 20);
   const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'wallet-ledger' });
-  // The offset goes on counting: the file's index needs the position of each group.
+  // The offset keeps counting, because the file's index needs the position of each group.
   const taken = (): Uint8Array => {
     const chunk = bytes.getBytes().slice();
     bytes.index = 0;

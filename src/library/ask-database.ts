@@ -1,9 +1,9 @@
 import type pg from 'pg';
 
-/** Runs one statement of the library's own, with a bound on the wait for its answer. */
+/** Runs one statement of the library itself, with a time limit for its answer. */
 export type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Upper bound in ms of the wait for an answer to a statement of the library: only a dead connection reaches it. */
+/** Time limit in ms for the answer to a statement of the library; only a dead connection reaches it. */
 export const answerMs = 75_000;
 
 export function askOn(pool: pg.Pool): Ask {

@@ -41,9 +41,9 @@ export type WaitForDepositOptions = OfWallet & {
    */
   until?: 'seen' | 'final';
   /**
-   * Only an event behind this number ends the wait; with the `seq` of a deposit, the next one does. Default 0: the wait
-   * begins with a look at all events that the feed keeps, about a second for 500,000. With the `head` that was stored
-   * before the address was given to a customer, it reads only what came since.
+   * Only an event with a higher number ends the wait; with the `seq` of a deposit, the next deposit does. Default 0:
+   * the wait begins with a look at all events that the feed keeps, about a second for 500,000. To read only later
+   * events, store the `head` before you give the address to a customer, and pass it here.
    */
   after?: number;
   /** Milliseconds, up to 2,147,483,647, after which the wait rejects with `timed-out`. Default: no limit. */
@@ -54,7 +54,7 @@ export type WaitForDepositOptions = OfWallet & {
 
 /** Largest slip44: an integer of PostgreSQL. */
 export const slip44Max = 2_147_483_647;
-/** A timer of Node with more ends at once. */
+/** Largest delay of a Node timer; a longer one ends at once. */
 const timeoutMsMax = 2_147_483_647;
 const poolSizeMax = 10_000;
 const eventsPerTransactionMax = 10_000;

@@ -5,10 +5,10 @@ export function wrongArgument(message: string): LedgerError {
   return new LedgerError('usage', message, { cure: 'correct the arguments of the call' });
 }
 
-// Callers without TypeScript, and those that pass on what they were given, get an error that names the argument, and
-// nothing is sent. Each function throws LedgerError `usage`.
+// Checks of arguments, for callers without TypeScript and those that pass on values from elsewhere: the error names the
+// argument, and nothing is sent. Each function throws LedgerError `usage`.
 
-/** A text that PostgreSQL stores as it is. Null as a reference would take another address with each call. */
+/** Requires a text that PostgreSQL stores unchanged. Null as a reference would take another address with each call. */
 export function requireText(name: string, text: unknown): void {
   if (typeof text !== 'string' || text.trim() === '')
     throw wrongArgument(`${name} must be a text that is not empty`);
@@ -16,7 +16,7 @@ export function requireText(name: string, text: unknown): void {
     throw wrongArgument(`${name} has a character that is not valid Unicode, or code 0`);
 }
 
-/** A name of WALLETS, or nothing. */
+/** Requires a name of WALLETS, or undefined. */
 export function requireWallet(wallet: unknown): void {
   if (wallet === undefined) return;
   if (typeof wallet !== 'string' || !/^[a-z][a-z0-9_]*$/.test(wallet))
@@ -30,7 +30,7 @@ export function requireWhole(name: string, value: unknown, min: number, max: num
   throw wrongArgument(`${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** A number, or nothing. Infinity and NaN are none. */
+/** Requires a number, or undefined; Infinity and NaN are not accepted. */
 export function requireNumber(name: string, value: unknown, min: number, max: number): void {
   if (value === undefined) return;
   if (typeof value === 'number' && value >= min && value <= max) return;
@@ -42,7 +42,7 @@ export function requireOneOf(name: string, value: unknown, words: readonly strin
   throw wrongArgument(`${name} must be ${words.join(' or ')}`);
 }
 
-/** An AbortSignal, or nothing. */
+/** Requires an AbortSignal, or undefined. */
 export function requireSignal(signal: unknown): void {
   if (signal === undefined || signal instanceof AbortSignal) return;
   throw wrongArgument('signal must be an AbortSignal');
@@ -52,7 +52,7 @@ export function requireFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw wrongArgument(`${name} must be a function`);
 }
 
-/** An object without properties that the call does not know: a misspelt one would be without effect. */
+/** Requires an object without properties that the call does not know, because a misspelt one would have no effect. */
 export function requireOptions(name: string, value: unknown, known: readonly string[]): void {
   requireObject(name, value);
   const unknown = Object.keys(value as object).filter((key) => !known.includes(key));

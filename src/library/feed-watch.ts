@@ -3,7 +3,7 @@ import { keepListening } from '../ledger/connection/keep-listening.ts';
 import { eventsChannel } from '../ledger/feed/feed-channels.ts';
 import type { Database } from './open-database.ts';
 
-/** Tells when the feed may have further events. */
+/** Notifies when the feed may have further events. */
 export type FeedWatch = {
   /** Resolves with the next notification. Ask before reading: an event may come between a reading and the wait. */
   next(): Promise<void>;
@@ -11,12 +11,15 @@ export type FeedWatch = {
 };
 
 /**
- * Notifications do not arrive through some poolers, and without a daemon nobody sends them. So the feed is looked at
- * this often in any case.
+ * Interval at which the feed is checked without a notification: some poolers do not pass notifications on, and without
+ * a daemon none are sent.
  */
 const lookEveryMs = 30_000;
 
-/** Listens from the first `next` on. A lost connection is opened again, and wakes everybody, until `close`. */
+/**
+ * Listens from the first `next` on, until `close`. A lost connection is opened again and then resolves every pending
+ * `next`.
+ */
 export function createFeedWatch(
   { listener }: Pick<Database, 'listener'>,
   onLost: (error: unknown) => void,

@@ -1,16 +1,19 @@
 import type { Ask } from './ask-database.ts';
 import type { Deposit, TransactionEvent } from './ledger-event.ts';
 
-/** Whose deposit: by the reference that its address was handed out for, or by the address in any spelling. */
+/**
+ * Deposits to wait for: those of the reference that an address was handed out for, or those to an address in any
+ * spelling.
+ */
 export type DepositOf = { reference: string } | { address: string };
 
 /** Deposit to look for. `wallet` null: of any wallet. */
 export type Wanted = { of: DepositOf; wallet: string | null; until: 'seen' | 'final' };
 
-/** Event of a deposit, and those of the wanted addresses that its recipient is a spelling of. */
+/** Event of a deposit, and those of the wanted addresses that its recipient matches in another spelling. */
 export type FoundEvent = { event: TransactionEvent; addresses: string[] };
 
-/** Returns the events behind `after`, up to `head`, of deposits that one of these may want, oldest first. */
+/** Returns the events behind `after`, up to `head`, of deposits that may match one of these, oldest first. */
 export async function readDeposits(
   ask: Ask,
   wanted: Pick<Wanted, 'of'>[],

@@ -44,8 +44,8 @@ export type FollowOptions = {
 const retryMs = 1_000;
 
 /**
- * An open transaction that holds the consumer, and the events that it read. `failure` is that of the caller's last
- * statement that failed by itself, not because the transaction was aborted already.
+ * An open transaction that holds the consumer, and the events that it read. `failure`: the caller's last failed
+ * statement, unless it failed only because the transaction was already aborted.
  */
 type Turn = { client: pg.PoolClient; events: LedgerEvent[]; failure?: Error };
 
@@ -113,7 +113,7 @@ async function openTurn(
   } catch (error) {
     cut?.release(true);
     if (stop.aborted) return null;
-    // Another worker of the consumer is at work.
+    // Another worker of the consumer holds it at the moment.
     if (isLockTimeout(error)) return null;
     const failure = libraryError(error, database.role);
     if (!isUnreachable(error)) throw failure;
@@ -167,7 +167,9 @@ function deliver({ drizzle }: Feed, turn: Turn, event: LedgerEvent): Delivery {
 
 type Cut = { forget(): void; release(isBroken: boolean): void };
 
-/** Closes the connection of a transaction when the signal aborts. `release` gives it back, or closes it, once. */
+/**
+ * Closes the connection of a transaction when the signal aborts. `release` returns it to the pool, or closes it, once.
+ */
 function cutWhenClosing(client: pg.PoolClient, closing: AbortSignal): Cut {
   let isReleased = false;
   // Without a listener, the end of a connection that is in use would end the process.
@@ -200,7 +202,7 @@ function notAcknowledged(consumer: string): LedgerError {
   });
 }
 
-/** Returns the error for a loop that went on after one of its statements had aborted the transaction. */
+/** Returns the error for a loop that continued after one of its statements had aborted the transaction. */
 function statementFailed(consumer: string, failure: Error): LedgerError {
   const message = `a statement of the loop of ${consumer} failed in the transaction of its event, so the position was not moved: ${failure.message}`;
   return new LedgerError('usage', message, {

@@ -88,7 +88,10 @@ export type OtherEvent = EventOf<
 /** Event of the change feed (docs/change-feed.md). `kind` tells which; later versions may add kinds. */
 export type LedgerEvent = TransactionEvent | OtherEvent;
 
-/** Returns true for events of transactions, whose `data` is the transaction. Throws `usage` for what is no event. */
+/**
+ * Returns true for events of transactions, whose `data` is the transaction. Throws `usage` for a value that is not an
+ * event.
+ */
 export function isTransactionEvent(event: LedgerEvent): event is TransactionEvent {
   requireObject('the event', event);
   requireText('the kind of the event', event.kind);

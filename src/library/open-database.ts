@@ -50,7 +50,7 @@ export async function openDatabase(from: string | PgPool, poolSize: number): Pro
 
 type Opened = Pick<Database, 'pool' | 'listener' | 'close'>;
 
-/** Opens a pool. Loads what only this needs here, so that importing the library costs little. */
+/** Opens a pool. Imports here what only the pool needs, so that importing the library costs little. */
 async function ownPool(url: string, max: number): Promise<Opened> {
   const [
     { default: driver },
@@ -108,7 +108,7 @@ function borrowedPool(given: PgPool): Opened {
         query: (statement) => client.query(statement),
         on: (event, act) => client.on(event, act),
         once: (event, act) => client.once(event, act),
-        // Nobody else may get a connection that listens.
+        // Closes the connection: it still listens, so it must not go back to the pool.
         end: async () => client.release(true),
       };
     },

@@ -9,7 +9,7 @@ const migrate =
 
 /**
  * Returns the role of the connections. Throws LedgerError `schema-older` or `schema-newer` if the schema is missing or
- * of a version that the library cannot use. Reads the catalogue alone, so the role needs no rights for this.
+ * of a version that the library cannot use. Reads only the catalogue, so the role needs no rights for this.
  */
 export async function requireSchema(ask: Ask): Promise<string> {
   const [facts] = await ask<{ role: string; database: string; version: string | null }>(`

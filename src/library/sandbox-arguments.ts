@@ -17,7 +17,7 @@ import {
 export type SandboxOptions = {
   /** Port on 127.0.0.1; 0, the default: a free one. */
   port?: number;
-  /** Names of the wallets, told apart by their keys. Default: `main` alone. */
+  /** Names of the wallets, which differ in their keys. Default: `main` alone. */
   wallets?: readonly string[];
   /** Number of transactions in the history of each wallet. Default 0. */
   transactions?: number;
@@ -45,7 +45,7 @@ export type SandboxOptions = {
   settleMs?: number;
 };
 
-/** A deposit to add. Everything that is left out is drawn from the seed. */
+/** A deposit to add. Properties that are left out are drawn from the seed. */
 export type NewDeposit = {
   /** Recipient. The coin of a known address is one of its chain, by default the chain's own. */
   toAddress?: string;
@@ -92,7 +92,7 @@ const depositNames = namesOf<NewDeposit>({
 
 const faultNames = Object.keys(createFaults({ faultRate: 0, hangMs: 0 }));
 
-/** Returns the names of a type's properties; the compiler sees to it that none is left out. */
+/** Returns the names of a type's properties; a missing name does not compile. */
 function namesOf<T>(names: { [Name in keyof Required<T>]: true }): string[] {
   return Object.keys(names);
 }

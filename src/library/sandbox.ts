@@ -29,7 +29,10 @@ export type Sandbox = {
   wallets: readonly { name: string; credentials: Credentials }[];
   /** Environment variables with which `wallet-ledger` reaches it, secrets included. */
   settings: Record<string, string>;
-  /** Adds a deposit and returns its order number. Throws for a coin, chain, wallet or amount that there is not. */
+  /**
+   * Adds a deposit and returns its order number. Throws for a coin, chain, wallet or amount that the sandbox does not
+   * have.
+   */
   addDeposit(deposit?: NewDeposit): string;
   /** Sets the state of a transaction, which then keeps it. */
   setState(orderNo: string, state: string, wallet?: string): void;
@@ -139,7 +142,7 @@ function refuse<T>(change: () => T): T {
   }
 }
 
-/** Returns the coin of a deposit whose wish names none: one of the chain that has the address. */
+/** Returns the coin of a deposit that names none: one of the chain that has the address. */
 function coinOf(
   { coins, addresses }: SandboxWallet['world'],
   { symbol, slip44, toAddress, amount }: NewDeposit,

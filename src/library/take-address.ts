@@ -6,7 +6,7 @@ type Taken = { address: string | null };
 
 const triesMax = 3;
 
-/** Calls `ledger.take_address`; without a wallet, that of the only wallet with a pool of the chain. */
+/** Calls `ledger.take_address`. Without a wallet, uses the only wallet with a pool of the chain. */
 export async function takeAddress(
   { ask, role }: Pick<Database, 'ask' | 'role'>,
   [slip44, reference]: [number, string],

@@ -28,15 +28,15 @@ type Waiter = Wanted & { after: number; end(deposit: Deposit): void; fail(error:
 const retryMs = 1_000;
 
 /**
- * Waits for deposits. All that wait share one reading of the feed: each looks at the events that are kept, then at new
- * ones when a notification comes.
+ * Waits for deposits. All waiting calls share one reading of the feed: the kept events first, then new ones after each
+ * notification.
  */
 export function createDepositWatch({ database, watch, closing, warn }: Parts): DepositWatch {
   const waiters = new Set<Waiter>();
   let isRunning = false;
   let onChange = (): void => undefined;
 
-  /** Runs while somebody waits. Ends in the same moment in which the last one leaves. */
+  /** Runs while any call waits, and ends at once with the last one. */
   async function run(): Promise<void> {
     isRunning = true;
     while (waiters.size > 0 && !closing.aborted) {
@@ -93,7 +93,7 @@ export function createDepositWatch({ database, watch, closing, warn }: Parts): D
   return { wait };
 }
 
-/** Reads up to the feed's end for those that are farthest behind. Returns true if nobody is behind. */
+/** Reads up to the feed's end for the waiting calls that are farthest behind. Returns true if all are at the end. */
 async function readFeed(ask: Ask, waiters: ReadonlySet<Waiter>): Promise<boolean> {
   const head = await readHead(ask);
   for (const { after, fail } of waiters) if (after > head) fail(wentBack(after, head));

@@ -39,7 +39,7 @@ const wakeUpsEveryMs = 100;
 export function listenClientOf(queueName: string, news?: QueueNews): typeof pg.Client {
   return class ListenClient extends pg.Client {
     private lost: Error | null = null;
-    /** Channels within their tenth of a second, and the notification to pass on at its end. */
+    /** Channels with a recent notification, and the notification to pass on at the end of the interval. */
     private readonly held = new Map<string, pg.Notification | null>();
 
     constructor(config: pg.ClientConfig) {

@@ -61,7 +61,7 @@ export async function connectPostgresQueue(
     activeJobs: activeJobsOf(connection.pool, queueName),
     locks: { durationMs: 60_000, searchEveryMs: 30_000 },
     findLockHolder: () => findLockHolder(connection.pool, queueName),
-    // The ledger, in the same database, meets the refusal first.
+    // The ledger is in the same database and reports such a refusal first.
     findRefusal: async () => null,
     close() {
       closing.abort(new Error('the queue is being closed'));
@@ -144,8 +144,8 @@ async function untilClosing<T>(closing: AbortSignal, work: () => Promise<T>): Pr
 }
 
 /**
- * Reports clock skew, and repairs the stamp of a wrong clock (`repairStalledCheck`). Extra runs are the only other
- * effect of one, and jobs are idempotent.
+ * Reports clock skew, and repairs a stamp written with a wrong clock (`repairStalledCheck`). Apart from such a stamp,
+ * skew only causes extra runs, and jobs are idempotent.
  */
 async function checkClocks(
   pool: PgPool,

@@ -12,9 +12,9 @@ export type RepeatableJob = {
 
 /** Jobs that are added one by one, when there is work: `RunningQueue.add`. */
 export type OnDemandJob = {
-  /** As the name of a repeatable job. */
+  /** Same form as the name of a repeatable job. */
   name: string;
-  /** Maximum of simultaneous runs in a process. They take no slot from other jobs. */
+  /** Maximum of simultaneous runs in a process. They do not use the slots of other jobs. */
   runsMax: number;
   /** Runs a job. Must be idempotent, as the run of a repeatable job; a job may also be lost. */
   run(data: unknown, signal: AbortSignal): Promise<void>;

@@ -3,9 +3,9 @@ import { namingSessions } from '../kernel/name-lock-holders.ts';
 import { queueAppName } from './postgres-queue-options.ts';
 
 /**
- * Sessions that keep the queue waiting, `$1`. BullMQ shares the lock `bullmq:finalization` among its writers, and only
- * `obliterate` takes it alone. Of other locks, those count for which a session of the queue waits right now, unless
- * another one of the queue holds them.
+ * Selects the sessions that keep the queue (`$1`) waiting. BullMQ shares the lock `bullmq:finalization` among its
+ * writers, and only `obliterate` takes it exclusively. Other locks count only if a session of the queue waits for them
+ * now and no other session of the queue holds them.
  */
 const holders = namingSessions(`
 select l.pid

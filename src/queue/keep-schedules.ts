@@ -35,7 +35,7 @@ type Tools = {
   cleanFailed: () => Promise<void>;
 };
 
-/** Returns the removal of old failed jobs, which does nothing where it ran within the last five minutes. */
+/** Returns a function that removes old failed jobs, at most once in five minutes. */
 export function createFailedCleaner(queue: JobQueue): () => Promise<void> {
   let dueAt = 0;
   return async () => {
@@ -64,7 +64,7 @@ async function findRepairs({ queue, backend, jobs, clock }: Tools): Promise<Sche
 
 async function askForSchedules(queue: JobQueue): Promise<StoredSchedule[]> {
   const schedulers = await queue.getJobSchedulers(0, -1, true);
-  // In the order in which a run passes through them, so that one that moves meanwhile is seen.
+  // Asks in the order in which a run passes through these states, so that a run that moves meanwhile is not missed.
   const waiting = new Set(await queue.getRanges(['delayed', 'wait'], 0, -1));
   const active = new Set(await queue.getRanges(['active'], 0, -1));
   return await Promise.all(

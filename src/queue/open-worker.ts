@@ -17,8 +17,8 @@ export type RunningWorker = {
   /** Returns true if the worker still requests jobs, or has no free slot. */
   isAlive(): boolean;
   /**
-   * Takes no more jobs, waits up to `waitMs` milliseconds for running ones, then disconnects from the rest. Never
-   * rejects.
+   * Takes no more jobs, waits up to `waitMs` milliseconds for running ones, then disconnects even if some still run.
+   * Never rejects.
    */
   close(waitMs: number): Promise<{ isDrained: boolean }>;
 };

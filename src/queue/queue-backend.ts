@@ -21,9 +21,9 @@ export type QueueBackend = {
   checkClocks(now: number): Promise<void>;
   /** Reads all schedules at once; null where BullMQ's own calls have to do it. */
   readSchedules: (() => Promise<StoredSchedule[]>) | null;
-  /** Jobs that run according to the backend; null where only their locks tell whether they are worked. */
+  /** Jobs that run according to the backend; null if only their locks show whether a worker runs them. */
   activeJobs: ActiveJobs | null;
-  /** Milliseconds for which a claim of a job holds, and between two searches for claims that have run out. */
+  /** Milliseconds for which a claim of a job is valid, and between two searches for expired claims. */
   locks: { durationMs: number; searchEveryMs: number };
   /** Names the sessions of others that hold locks which the queue needs; null if there are none. */
   findLockHolder(): Promise<string | null>;

@@ -1,8 +1,8 @@
 import type { PgPool } from 'bullmq';
 
 /**
- * Notifications that a queue has something to do. Those of the pool's own sessions are no news to the process;
- * `onOthers` is called for all others.
+ * Notifications that a queue has work. Those of the pool's own sessions bring the process nothing new; `onOthers` is
+ * called for all others.
  */
 export type QueueNews = { isOwn(processId: number): boolean; onOthers(): void };
 

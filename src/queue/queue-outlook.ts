@@ -3,12 +3,15 @@ export type Outlook = { isWaiting: boolean; nextDueAt: number | null };
 
 type Row = Record<string, unknown>;
 
-/** Upper bound of the time (ms) for which an outlook holds: a connection that dies unnoticed loses notifications. */
+/**
+ * Upper bound of the time (ms) for which an outlook is valid, because a connection that dies unnoticed loses
+ * notifications.
+ */
 const heldMs = 5_000;
 
 /**
- * Keeps the outlook of a queue for as long as nothing can have changed it. `isListening`: changes that other sessions
- * make from now on will be noticed; an outlook that was read before cannot be kept.
+ * Keeps the outlook of a queue until something may have changed it. `isListening`: changes that other sessions make
+ * from now on will be noticed; an outlook that was read before that cannot be kept.
  */
 export function createOutlook(isListening: () => boolean) {
   let changes = 0;

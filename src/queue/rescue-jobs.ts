@@ -12,11 +12,11 @@ export type ActiveJobs = {
 };
 
 export type JobRescue = {
-  /** Makes the worker of this name one of this process. A daemon that ended before it may have left runs behind. */
+  /** Marks the worker of this name as one of this process. A daemon that ended earlier may have left runs behind. */
   adopt(worker: string): void;
-  /** Looks once, and goes on looking while it suspects a job. Rejects if the backend is unreachable. */
+  /** Checks once, and again as long as it suspects a job. Rejects if the backend is unreachable. */
   look(): Promise<void>;
-  /** Looks soon: a failed statement may have claimed a job, and its answer is lost. */
+  /** Checks soon: a failed statement may have claimed a job although its answer was lost. */
   lookSoon(): void;
   stop(): void;
 };
@@ -24,16 +24,16 @@ export type JobRescue = {
 const soonMs = 1_000;
 const againMs = 3_000;
 /**
- * Time for which a job must be seen without anyone who works it. A worker that starts or ends one passes through that
- * state for milliseconds, and one that lost its connections opens others within seconds.
+ * Time for which a job must have no worker before it is released. A worker that starts or ends one is in that state for
+ * milliseconds, and one that lost its connections opens others within seconds.
  */
 const abandonedMs = 9_000;
 
 /**
- * Finds jobs that count as running and that no worker runs, and lets them be claimed again: those of this process that
- * it does not run (`isRun`), because the answer to their claim was lost, and those of workers that have no connection.
- * BullMQ waits until their locks have run out, for up to 90 s. A process that lives without a connection loses its jobs
- * to another one, and aborts them at its next renewal.
+ * Finds jobs that count as running although no worker runs them, and lets them be claimed again. These are jobs of this
+ * process that it does not run (`isRun`), because the answer to their claim was lost, and jobs of workers without a
+ * connection. BullMQ itself waits until their locks expire, up to 90 s. A process that still runs but has no connection
+ * loses its jobs to another one, and aborts them at its next renewal.
  */
 export function createJobRescue(tools: {
   backend: { activeJobs: ActiveJobs | null };
@@ -67,7 +67,7 @@ export function createJobRescue(tools: {
     if (suspects.size > 0) lookIn(againMs);
   }
 
-  /** Suspects these jobs, and no others. */
+  /** Makes these jobs the suspected ones. */
   function suspect(idle: ActiveJob[], seenAt: number): void {
     const since = new Map(suspects);
     suspects.clear();

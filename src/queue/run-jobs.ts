@@ -16,7 +16,7 @@ export type JobRunner = {
     signal: AbortSignal | undefined,
   ): Promise<void>;
   runningCount(): number;
-  /** Returns true while the job runs here that was claimed with this token. */
+  /** Returns true while this process runs the job that was claimed with this token. */
   isRunning(token: string): boolean;
   /** Aborts the running jobs and starts no more. */
   stop(): void;
@@ -77,7 +77,7 @@ export function createJobRunner(tools: {
     async process({ name, data }, token, signal) {
       const job = jobs.get(name);
       if (!job) {
-        // Comes from another version of the program, or from a job that has since been disabled.
+        // The job comes from another version of the program, or has been disabled since.
         log.debug({ job: name }, 'job skipped: not scheduled here');
       } else if (runningCount(name) >= job.runsMax) {
         log.debug({ job: name }, 'job skipped: an earlier run has not ended');

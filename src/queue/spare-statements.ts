@@ -4,10 +4,10 @@ import { createOutlook, type Outlook } from './queue-outlook.ts';
 
 type Row = Record<string, unknown>;
 type Rows = { rows: Row[] };
-/** BullMQ's way to the statements of a backend: a name, and the parameters. */
+/** BullMQ's function that runs a statement of the backend by its name, with parameters. */
 type Run = (command: string, params: unknown[]) => Promise<Rows>;
 
-/** The outlook, without the job that this statement claims. `now`: Unix ms by the worker's clock. */
+/** Selects the outlook, without the job that this statement claims. `now`: Unix ms by the worker's clock. */
 const outlookWithout = (id: string, now: string) => `
   (not exists (select from meta m where m.queue = $1 and m.field = 'paused' and m.value = '1')
    and (exists (select from job j
@@ -42,7 +42,7 @@ const look = `select ${outlookWithout('null', '$2::bigint')}`;
 const scheduleNext = `
   select update_job_scheduler_next_millis($1, $2, $3, $4, $5, $6, $7) as job_id, next_delay($1) as next_due_at`;
 
-/** Questions of the worker that the outlook answers. */
+/** Queries of the worker that the outlook answers. */
 const answers = new Map<string, (outlook: Outlook) => Row>([
   ['has_waiting_job', ({ isWaiting }) => ({ present: isWaiting })],
   ['next_delay', ({ nextDueAt }) => ({ next_delay: nextDueAt })],
@@ -50,12 +50,13 @@ const answers = new Map<string, (outlook: Outlook) => Row>([
 ]);
 
 /**
- * Spares a worker the statements that bring nothing. BullMQ runs twelve for each run of a schedule, of which three are
- * needed: they claim the run, schedule the next one, and complete it. Each of these reads the outlook as well, which
- * answers the worker's other questions. It holds until another session notifies the queue, as each change does that
- * gives a worker something to do, or until this worker runs any other statement. `news`: the notifications of the
- * backend's connection. No upstream thread is known. Not needed once test/queue/spare-statements.test.ts passes
- * without it.
+ * Saves a worker the statements that have no effect. BullMQ runs twelve for each run of a schedule, of which three are
+ * needed: they claim the run, schedule the next one, and complete it. Each of these also reads the outlook, which
+ * answers the worker's other queries. The outlook is valid until another session notifies the queue, as each change
+ * does that gives a worker something to do, or until this worker runs any other statement.
+ *
+ * `news`: the notifications of the backend's connection. No upstream thread is known. Not needed once
+ * test/queue/spare-statements.test.ts passes without it.
  */
 export function spareStatements(
   backend: PostgresQueueBackend,
@@ -74,7 +75,7 @@ export function spareStatements(
     const { rows } = await outlook.reading(() => query(statement, params));
     const [row] = rows;
     if (typeof row?.['id'] === 'string') return { rows };
-    // Nothing is claimed although something waits: it is locked, or a limit holds.
+    // Nothing was claimed although a job waits: it is locked, or a limit applies.
     if (row?.['is_waiting'] === true || Number(row?.['rate_limit_ttl']) > 0) outlook.forget();
     return { rows: [] };
   }

@@ -36,7 +36,7 @@ export type QueueOptions = {
   prefix: string;
   jobs: RepeatableJob[];
   onDemand?: readonly OnDemandJob[];
-  /** Reads the intervals (ms; null: off) that hold for all processes; absent: those of the jobs. */
+  /** Reads the intervals (ms; null: off) that apply to all processes; absent: those of the jobs. */
   readIntervals?: () => Promise<Record<string, number | null>>;
   log: Log;
   clock: Clock;
@@ -145,7 +145,7 @@ function answers(queue: JobQueue): Promise<boolean> {
   );
 }
 
-/** Returns the jobs that are not switched off, with the intervals that hold for all processes. */
+/** Returns the jobs that are not switched off, with the intervals that apply to all processes. */
 async function scheduledJobs({ jobs, readIntervals }: QueueOptions): Promise<ScheduledJob[]> {
   const inForce = (await readIntervals?.()) ?? {};
   return jobs

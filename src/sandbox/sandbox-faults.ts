@@ -68,7 +68,7 @@ export function isMatched({ match }: Faults, path: string): boolean {
 
 const slowedMsMin = 10;
 
-/** Returns the ms before the answer at the path. */
+/** Returns the milliseconds to wait before the answer at the path. */
 export function delayOf(faults: Faults, path: string, latencyMs: number): number {
   if (faults.slowdown === 1 || !isMatched(faults, path)) return latencyMs;
   return Math.max(latencyMs, slowedMsMin) * faults.slowdown;

@@ -9,8 +9,8 @@ export type SandboxOptions = {
   /** Names of the wallets, at least one; BIZ-API-KEY tells them apart. */
   wallets: readonly string[];
   /**
-   * The first wallet's; those of the others are drawn from it and their places. The same seed, `startedAt` and options
-   * create the same worlds, row for row.
+   * Seed of the first wallet; those of the others are drawn from it and their positions. The same seed, `startedAt` and
+   * options create the same wallets, row for row.
    */
   seed: number;
   clock: Clock;
@@ -55,7 +55,7 @@ export type SandboxOptions = {
   signHash: SignHash | null;
   /** Default: the recipe's own. */
   signEncoding: SignEncoding | null;
-  /** The first wallet's. Default: derived from the secret; for HMAC, from the seed. */
+  /** Key of the first wallet. Default: derived from the secret; for HMAC, from the seed. */
   apiKey: string | null;
   /** The first wallet's secret in the recipe's own form; default: drawn from the seed. */
   apiSecret: string | null;

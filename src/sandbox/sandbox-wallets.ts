@@ -19,7 +19,7 @@ export type SandboxWallet = {
   answers: Map<EndpointPath, Answer>;
 };
 
-/** Creates the wallets that the options name. The first one's key does not depend on the number of wallets. */
+/** Creates the wallets that the options name. The first wallet's key does not depend on the number of wallets. */
 export function createSandboxWallets(options: SandboxOptions): SandboxWallet[] {
   const optionsOfWallets = options.wallets.map((_, place) => optionsOf(options, place));
   const worlds = createWalletWorlds(optionsOfWallets);

@@ -25,7 +25,7 @@ export type Sandbox = SandboxWallet & {
 
 const bodyBytesMax = 65_536;
 
-/** Starts the emulator on 127.0.0.1. Rejects with LedgerError `port-in-use`, or `usage` for a port that is none. */
+/** Starts the emulator on 127.0.0.1. Rejects with LedgerError `port-in-use`, or `usage` for an invalid port. */
 export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = withDefaults(given);
   const wallets = createSandboxWallets(options);

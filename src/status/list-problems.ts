@@ -3,8 +3,8 @@ import type { LedgerStatus, Problem } from '../ledger/reports/ledger-status.ts';
 import type { QueueSnapshot } from '../queue/queue-snapshot.ts';
 
 /**
- * Facts that problems are derived from. `queue` is null when it does not answer. With `unseenQueue`, the reason in
- * words, it is null because it cannot be seen from here.
+ * Facts that problems are derived from. `queue` is null if it does not answer. `unseenQueue`: the reason, in words, why
+ * this process cannot see the queue, which is null then.
  */
 export type ProblemFacts = Pick<LedgerStatus, 'problems'> & {
   queue: QueueSnapshot | null;
@@ -20,8 +20,8 @@ const waitingMax = 20;
 const failedMax = 5;
 
 /**
- * Lists everything that needs a person; critical problems first. Of a queue that is seen from here, the database's word
- * counts for the start of a problem alone.
+ * Lists everything that needs a person; critical problems first. If this process sees the queue itself, it uses only
+ * the start times of the queue's problems in the database.
  */
 export function listProblems(report: ProblemFacts): Problem[] {
   const isSeen = report.queue !== null || report.unseenQueue === undefined;
@@ -50,7 +50,7 @@ const ofQueue = new Set(['queue_unreachable', 'queue_stuck', 'queue_failing', 'q
 export function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): Problem[] {
   if (queue === null) return unseenQueue ? [] : [unreachable];
   const { waiting, active, failed, isPaused, heldBy, refusal } = queue;
-  // A job may be due and none active between two runs. This is a problem only if the daemon is silent as well.
+  // A job may be due and none active between two runs. This is a problem only if the daemons are silent too.
   const isIdle =
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
   const isStuck = waiting > waitingMax || isIdle;

@@ -1,8 +1,8 @@
 import type { LedgerStatus } from '../ledger/reports/ledger-status.ts';
 
 /**
- * Returns what a report of several wallets says of one of them. Feed, queue and the problems of no wallet are those of
- * the whole ledger.
+ * Returns the part of a report of several wallets that is about one of them. Feed, queue and the problems of no wallet
+ * are those of the whole ledger.
  */
 export function reportOfWallet<Report extends LedgerStatus>(
   report: Report,
@@ -13,7 +13,7 @@ export function reportOfWallet<Report extends LedgerStatus>(
   const wallets = report.wallets.filter(({ name }) => name === wallet);
   return {
     ...report,
-    // They are counted for all wallets together.
+    // These numbers count the items of all wallets together.
     leftOut: undefined,
     ...wallets[0]?.counts,
     wallets,

@@ -36,17 +36,20 @@ export type Webhooks = {
     runsMax: number;
     run(data: unknown, signal: AbortSignal): Promise<void>;
   }[];
-  /** Begins to make jobs, once the queue is open. Returns a function that ends this. */
+  /** Begins to make jobs, once the queue is open. Returns the function that stops it. */
   start(): () => void;
   /** Called when there may be further events. */
   wake(): void;
 };
 
-/** Events that are sent to one receiver at the same time, each of another key. */
+/** Maximum of events that are sent to one receiver at the same time, each of another key. */
 const runsMax = 4;
-/** Wakes by itself: for attempts that are due again, and because a notification may be lost. */
+/**
+ * Interval of the checks without a notification: for attempts that are due again, and because a notification may be
+ * lost.
+ */
 const heartbeatMs = 5_000;
-/** Age (ms) of a claim up to which its attempt, of at most 15 s, ends before the claim does. */
+/** Largest age (ms) of a claim at which an attempt, of at most 15 s, still ends before the claim does. */
 const claimFreshMs = 12_000;
 /** Interval (ms) at which a daemon records which receivers it has. */
 const noteMs = 15_000;
@@ -110,7 +113,7 @@ function createSender(
     const seq = seqOf(data);
     const askedAt = performance.now();
     const claimed = await claimDelivery(db, receiver.name, seq);
-    // After a lock or a pause of the process another daemon may send the event, or the next one of its key, meanwhile.
+    // After a lock or a pause of this process, another daemon may be sending the event, or the next one of its key.
     if (claimed === null || performance.now() - askedAt > claimFreshMs) return;
     const failure = await sendWebhook(receiver, claimed.event, { resolve, stopping: signal });
     await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, failure);

@@ -6,13 +6,14 @@ export type ReceiverRest = {
   /** Records the outcome of an attempt. Returns the pause (ms) before the next one. */
   note(isAccepted: boolean): number;
   isResting(): boolean;
-  /** Returns true while attempts only fail, so that the next ones are only to find out when that ends. */
+  /** Returns true while attempts only fail, so that further ones only find out when that ends. */
   isDown(): boolean;
 };
 
 /**
- * Decides when to leave a receiver alone that accepts nothing: each pause is as long as its failures have lasted, and
- * at most 10 s. Without it thousands of waiting events would take the queue's time from the other receivers.
+ * Decides how long to wait before the next attempt at a receiver that accepts nothing: as long as its failures have
+ * lasted, and at most 10 s. Without this, thousands of waiting events would take the queue's time from the other
+ * receivers.
  */
 export function createReceiverRest(now: () => number): ReceiverRest {
   let failures = 0;

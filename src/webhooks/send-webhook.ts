@@ -7,7 +7,7 @@ import { toJsonText } from '../ledger/feed/json-text.ts';
 import type { DeliveryFailure } from '../ledger/feed/webhook-store.ts';
 import { pinAddress, type Resolve } from './receiver-address.ts';
 
-/** A receiver as the settings name it. Each event is signed with each secret, so that one can be replaced. */
+/** A receiver as the settings name it. Each event is signed with every secret, so that a secret can be replaced. */
 export type Receiver = {
   name: string;
   url: string;
@@ -18,14 +18,16 @@ export type Receiver = {
 
 /** Time limit of an attempt, resolving the name included; shorter than the claim of a delivery. */
 const attemptMs = 15_000;
-/** Time that an attempt still has when the process stops: a receiver that has the event is accepting it. */
+/**
+ * Time that an attempt still gets when the process stops, because a receiver that has the event may be accepting it.
+ */
 const lastAnswerMs = 5_000;
 const headersMaxBytes = 8_192;
 
 /**
- * Posts the event to the receiver once. Returns null if it accepted the event with a status of 2xx, else the reason: no
- * redirect is followed, and of the answer nothing but the status is read. When `stopping` aborts, the answer to what
- * was sent is awaited for a few seconds: without it the receiver would get the event again.
+ * Posts the event to the receiver once. Returns null if it accepted the event with a status of 2xx, otherwise the
+ * reason. Follows no redirect, and reads only the status of the answer. When `stopping` aborts, still waits a few
+ * seconds for an answer: without it the receiver would get the event again.
  */
 export async function sendWebhook(
   receiver: Receiver,
@@ -80,7 +82,7 @@ async function post(
     sent.on('close', () => fail(new Error('it closed the connection without an answer')));
     sent.on('response', (answer) => {
       done(answer.statusCode ?? 0);
-      // A body may be endless.
+      // Destroys the answer unread, because its body may be endless.
       answer.destroy();
       sent.destroy();
     });
@@ -110,7 +112,7 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   return await Promise.race([promise, aborted]);
 }
 
-/** The reason without the address, which may hold a token. */
+/** Returns the reason without the address, which may contain a token. */
 function reasonOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? error.message : `it cannot be reached (${code})`;

@@ -12,10 +12,10 @@ export type Answered = { data: unknown } | { refusal: Failure };
 
 export type ServiceAsker = {
   /**
-   * Sends one signed GET. A refusal, which other parameters or signatures may change, is an answer; any other failure
-   * rejects with its LedgerError, after two more attempts if they can help. An HTTP status of 500 and above that stays
-   * is a refusal as well: the statuses of failures are not documented. Once one has stayed, each further one is a
-   * refusal at once, until the service grants a request.
+   * Sends one signed GET. A refusal counts as an answer, because other parameters or signatures may change it. Any
+   * other failure rejects with its LedgerError, after two more attempts if they can help. An HTTP status of 500 or
+   * above that persists is a refusal as well, because the statuses of failures are not documented. After that, each
+   * further one is a refusal at once, until the service grants a request.
    */
   ask(signer: Signer, path: string, query?: [string, string][]): Promise<Answered>;
   /** Number of requests that may still be sent. */
@@ -25,7 +25,7 @@ export type ServiceAsker = {
 const attemptsMax = 3;
 const pauseMaxMs = 5_000;
 
-/** Asks the service at most `requestsMax` times; then `ask` rejects. */
+/** Creates an asker that sends at most `requestsMax` requests; then `ask` rejects. */
 export function createServiceAsker(
   contact: Pick<Contact, 'tickets' | 'clock' | 'signal'> & { baseUrl: string; timeoutMs: number },
   requestsMax: number,

@@ -40,8 +40,8 @@ export function withoutVersion(baseUrl: string): string {
 }
 
 /**
- * Finds out with at most 40 requests how a service wants to be asked: the signature, the names of the parameters and
- * the page size. Reads only. Throws LedgerError `settings`, or one of the service.
+ * Finds out with at most 40 requests which signature, parameter names and page size a service expects. Reads only.
+ * Throws LedgerError `settings`, or one of the service.
  */
 export async function discoverService(
   given: { baseUrl: string; credentials: Credentials; timeoutMs: number },
@@ -76,7 +76,7 @@ export async function discoverService(
   };
 }
 
-/** Names that are not shown keep those of the settings' default. */
+/** Uses the default name for each parameter whose name was not found. */
 export function completeNames(names: FoundNames, usual: ParamNames): ParamNames {
   return {
     page: names.page ?? usual.page,
@@ -93,7 +93,7 @@ function chainsOf(coins: unknown, now: number): number[] {
 
 type GrantedPage = { pageSize: number; rows: unknown[] };
 
-/** Asks for a usual page, for smaller ones until one is granted, and for larger ones as long as they are. */
+/** Requests a usual page, then smaller ones until one is granted, or larger ones as long as they are granted. */
 async function findPageSize(
   asker: ServiceAsker,
   signer: Signer,

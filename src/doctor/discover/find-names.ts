@@ -56,14 +56,14 @@ type Query = [string, string][];
 
 const transactionList = '/v1/transaction/list';
 const addressList = '/v1/wallet/address/list';
-/** One for each name; none is a default that a service may have. */
+/** One distinct value per name; none is a default that a service may have. */
 const sizes = [3, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43];
 const pages = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /**
- * Finds the names of the parameters by what they change. Several names are sent at once, each with a value of its own:
- * the answer shows which of them the service knows. A service that refuses unknown names is asked with one at a time.
- * What is not found before the requests are spent is null.
+ * Finds the names of the parameters by their effect. Several names are sent at once, each with a different value, so
+ * that the answer shows which of them the service knows. If a service refuses unknown names, they are sent one at a
+ * time. A name that is not found before the requests are used up is null.
  */
 export async function findNames(
   asker: ServiceAsker,
@@ -137,8 +137,8 @@ async function findByValue(
 
 /**
  * Finds the name of a filter: with it, the first value is accepted, and the second one is refused or shows other rows.
- * Halves the names, each half with one of the values, until one is left. Where both values show the same, the filter
- * may still be required: then the name is the one without which the service refuses.
+ * Halves the names, each half with one of the values, until one is left. If both values give the same answer, the
+ * filter may still be required: then it is the name without which the service refuses.
  */
 async function findFilter(
   ask: Ask,
@@ -173,7 +173,10 @@ async function halve(
   return left[0] ?? null;
 }
 
-/** A service that refuses unknown names shows the name of a filter without effect too: it is the one accepted. */
+/**
+ * Tries the names one at a time. If a service refuses unknown names, the only accepted one is the filter, even without
+ * effect.
+ */
 async function findAlone(
   ask: Ask,
   path: string,
@@ -193,7 +196,7 @@ async function findAlone(
   return isAnyRefused && accepted.length === 1 ? only : null;
 }
 
-/** Two answers with the same total and the same first row. A refusal equals no page. */
+/** Returns true for two answers with the same total and the same first row. Two refusals are the same too. */
 function isSame(one: Answered, other: Answered): boolean {
   const [first, second] = [pageOf(one), pageOf(other)];
   if (first === null || second === null) return first === second;

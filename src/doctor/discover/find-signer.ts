@@ -8,7 +8,10 @@ import type { ServiceAsker } from './ask-service.ts';
 
 export type FoundSigner = { way: SigningWay; signer: Signer; coins: unknown; tried: number };
 
-/** The others of 40 requests are needed for the names. They suffice for every way of a bare private key. */
+/**
+ * Requests for the signature; the rest of the 40 is needed for the names. They suffice for every way of a bare private
+ * key.
+ */
 const triesMax = 28;
 
 /**
@@ -38,7 +41,7 @@ export async function findSigner(
   );
 }
 
-/** A shared secret fits any text that has a key, so here is a private key that cannot be used, or no key. */
+/** A shared secret fits any text with a key, so either the private key cannot be used, or there is no key. */
 function noFittingWay({ apiSecret }: Credentials): LedgerError {
   const mistake =
     findKeyMistake(apiSecret) ?? 'it is a private key of another form than the API key';
@@ -51,7 +54,7 @@ function noFittingWay({ apiSecret }: Credentials): LedgerError {
   );
 }
 
-/** No other signature finds a path that does not exist. */
+/** A path that does not exist is not found with any other signature either. */
 function notFound({ message }: Failure): LedgerError {
   return new LedgerError('settings', `the service has no ${signedEndpoint}: ${message}`, {
     cure: 'check the base URL: the address of the service itself, with its path if it has one, without /v1',

@@ -21,8 +21,8 @@ export function createTreasury(): Treasury {
   const availableOf = (asset: Asset) => available.get(asset) ?? 0n;
   const change = (asset: Asset, units: bigint) => available.set(asset, availableOf(asset) + units);
 
-  // The queue is only roughly in the order of settling. Waiting for its head can delay a deposit, but never counts one
-  // too early.
+  // The queue is only roughly in the order of settling. Waiting for its first row can delay a deposit, but never counts
+  // one too early.
   function mature(now: number) {
     for (; matured < maturing.length; matured++) {
       const deposit = maturing[matured];
