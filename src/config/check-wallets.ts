@@ -35,7 +35,7 @@ export function checkStates({ values, variableOf }: ReadWallet): string[] {
     variableOf('WALLET_SUCCESS_STATES'),
   ];
   if (success.size === 0) {
-    const what = 'set it to those of them in which money was moved';
+    const what = 'set it to the final states in which money was moved';
     return [`${successName}: none of its default states is in ${finalName}; ${what}`];
   }
   if (others.length === 0) return [];

@@ -104,7 +104,7 @@ export const settingsTable = {
   },
   WALLET_SUCCESS_STATES: {
     field: 'states.success',
-    help: 'Final states in which money was moved; the view reconciliation counts them. If only one of the two is set, the default of the other fits itself to it',
+    help: 'Final states in which money was moved; the view reconciliation counts them. If only one of the two is set, the default of the other is adjusted to it',
     default: successStates,
     parser: stateSet,
   },

@@ -68,7 +68,7 @@ function warnOfPrefix(name: string, setting: string, prefixes: readonly string[]
   if (!walletSettings.includes(setting) && !ourPrefixes.test(setting)) return [];
   const known = prefixes.flatMap((prefix) => walletSettings.map((each) => prefix + each));
   const nearest = nearestName(name.toUpperCase(), known);
-  return [`${name} is of no wallet in WALLETS${suggest(nearest)}`];
+  return [`${name} belongs to no wallet in WALLETS${suggest(nearest)}`];
 }
 
 function suggest(name: string | undefined): string {

@@ -86,7 +86,7 @@ function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
   const seen = `synchronous_commit is ${synchronousCommit}`;
   if (synchronousCommit !== 'off') return okFinding(name, seen);
   const cure =
-    'set synchronous_commit=on: a crash may lose what the feed has already told its consumers';
+    'set synchronous_commit=on: a crash may lose changes whose events the feed has already delivered';
   return warningFinding(name, seen, cure);
 }
 
@@ -99,8 +99,8 @@ async function checkMigrations(ledger: Ledger, hasQueue: boolean): Promise<Findi
     if (isUnfinished)
       return badFinding(
         name,
-        `the schema is unfinished: making it failed or was interrupted, and ${countWords(pending)} migrations are missing`,
-        'run `wallet-ledger migrate`: it resumes, and its error says what is in the way',
+        `the schema is incomplete: creating it failed or was interrupted, and ${countWords(pending)} migrations are missing`,
+        'run `wallet-ledger migrate`: it resumes, and its error names the cause',
       );
     const cure = 'run `wallet-ledger migrate`; start, sync and backfill migrate as well';
     return warningFinding(name, `${pending} migrations have not been applied`, cure);

@@ -12,7 +12,7 @@ export function checkSettings(
     ...(files.length > 0 ? [okFinding('settings-files', files.join(', '))] : []),
     ...problems.map((problem) => badFinding('settings', problem, 'correct the setting')),
     ...warnings.map((text) =>
-      warningFinding('settings', text, 'correct it, or leave it if it is meant so'),
+      warningFinding('settings', text, 'correct it, or ignore this if it is intended'),
     ),
     ...(problems.length + warnings.length === 0
       ? [okFinding('settings', 'all are valid and consistent')]

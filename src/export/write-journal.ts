@@ -44,7 +44,7 @@ export async function* writeJournal(
 
 function headLines({ period: { from, to }, unposted }: Books): string[] {
   const days = `${from ?? 'the beginning'} to ${to ?? 'the end'}`;
-  const missing = `NOT WHOLE: ${unposted} values are not known yet; the view ledger.unposted_values names them.`;
+  const missing = `INCOMPLETE: ${unposted} values are not known yet; the view ledger.unposted_values names them.`;
   return [
     `Books of wallet-ledger from ${days}; days are UTC.`,
     ...(unposted === 0 ? [] : [missing]),

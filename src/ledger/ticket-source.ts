@@ -60,7 +60,7 @@ export function createTicketSource(
         sql`select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`,
       );
       const [row] = rows;
-      if (!row) throw new Error('the database did not say its time');
+      if (!row) throw new Error("the query for the database's time returned no row");
       return row.ms;
     },
     disturbHome: (reason, sinceMs) => disturbHomeSince(db, reason, sinceMs),

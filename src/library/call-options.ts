@@ -107,7 +107,7 @@ export function parseDepositOf(of: DepositOf): DepositOf {
   requireObject('the deposit to wait for', of);
   const { reference, address }: { reference?: string; address?: string } = of;
   if (reference !== undefined && address !== undefined)
-    throw wrongArgument('a deposit is waited for by its reference or by its address, not by both');
+    throw wrongArgument('name the deposit by its reference or by its address, not by both');
   if (reference !== undefined) {
     requireText('reference', reference);
     return { reference };

@@ -21,7 +21,7 @@ export function requireWallet(wallet: unknown): void {
   if (wallet === undefined) return;
   if (typeof wallet !== 'string' || !/^[a-z][a-z0-9_]*$/.test(wallet))
     throw wrongArgument(
-      'wallet must be the name of a wallet: small letters, digits and _, a letter first',
+      'wallet must be the name of a wallet: lower-case letters, digits and _, a letter first',
     );
 }
 

@@ -183,7 +183,7 @@ function wasCutOff(cause: unknown): LedgerError {
   const message = `notifications of the feed are cut off: ${toError(cause).message}`;
   return new LedgerError('database-unreachable', message, {
     cause,
-    cure: 'none is needed if this comes once: the connection is opened again every second',
+    cure: 'none is needed if this occurs once: the connection is opened again every second',
   });
 }
 

@@ -17,7 +17,7 @@ export async function requireSchema(ask: Ask): Promise<string> {
            (select substring(p.prosrc from '''(\\d+\\.\\d+)''')
               from pg_proc p join pg_namespace n on n.oid = p.pronamespace
              where n.nspname = 'ledger' and p.proname = 'contract_version') as version`);
-  if (!facts) throw new Error('the question about the schema returned no row');
+  if (!facts) throw new Error('the query of the schema version returned no row');
   const { role, database, version } = facts;
   if (version === null) {
     const message = `the database ${database} has no ledger yet, or one of an earlier version`;

@@ -62,7 +62,7 @@ export function createJobRescue(tools: {
       if (isStopped || seenAt - (suspects.get(key) ?? seenAt) < abandonedMs) continue;
       await jobs.release(job);
       suspects.delete(key);
-      log.warn({ job: job.id }, 'queue: a run that nobody worked begins anew');
+      log.warn({ job: job.id }, 'queue: a run without a worker is started again');
     }
     if (suspects.size > 0) lookIn(againMs);
   }

@@ -8,9 +8,8 @@ type Limit = {
 };
 
 const refused = 'the answer is service-malformed, and nothing of it is stored';
-const noSnapshot =
-  'the pass ends with service-malformed, and what the ledger has of the snapshot stays';
-const rejected = 'the field is null, and a reject keeps what came';
+const noSnapshot = 'the pass ends with service-malformed, and the stored snapshot stays as it is';
+const rejected = 'the field is null, and a reject keeps the received value';
 
 /**
  * Limits for everything that an answer of the service could make large; the source of `docs/limits.md`. Amounts in an
@@ -115,6 +114,6 @@ export const limits = {
     max: 16 * 1024,
     unit: 'bytes',
     of: 'the fields of a transaction that the document does not name',
-    beyond: 'a note with their beginning stands in their place',
+    beyond: 'a note with their beginning replaces them',
   },
 } as const satisfies Record<string, Limit>;

@@ -68,7 +68,7 @@ const unreachable: Problem = {
   severity: 'critical',
   since: null,
   what: 'the queue does not answer',
-  cure: 'check REDIS_URL and that Redis runs; without REDIS_URL the queue lives in PostgreSQL: `wallet-ledger migrate` creates its tables if they are missing',
+  cure: 'check REDIS_URL and that Redis runs; without REDIS_URL the queue is in PostgreSQL: `wallet-ledger migrate` creates its tables if they are missing',
 };
 
 function stuck(waiting: number): Problem {

@@ -319,9 +319,9 @@ test('a variable with a prefix that sets nothing causes a warning', () => {
   const warningsOf = (names: string[]) =>
     accept({ ...two, ...Object.fromEntries(names.map((name) => [name, 'x'])) }).warnings;
   for (const [name, warning] of [
-    ['UE__WALLET_BASE_URL', ' is of no wallet in WALLETS; did you mean EU__WALLET_BASE_URL?'],
-    ['us__ADDRESS_POOLS', ' is of no wallet in WALLETS; did you mean US__ADDRESS_POOLS?'],
-    ['NORTH__WALLET_API_SECRET_FILE', ' is of no wallet in WALLETS'],
+    ['UE__WALLET_BASE_URL', ' belongs to no wallet in WALLETS; did you mean EU__WALLET_BASE_URL?'],
+    ['us__ADDRESS_POOLS', ' belongs to no wallet in WALLETS; did you mean US__ADDRESS_POOLS?'],
+    ['NORTH__WALLET_API_SECRET_FILE', ' belongs to no wallet in WALLETS'],
     ['EU__HTTP_PORT', ' has no effect: HTTP_PORT cannot be set per wallet; leave the prefix out'],
     ['EU__ON_MOVE', ' has no effect: ON_MOVE cannot be set per wallet; leave the prefix out'],
     ['EU__WALLETS', ' has no effect: WALLETS cannot be set per wallet; leave the prefix out'],

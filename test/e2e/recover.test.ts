@@ -127,7 +127,7 @@ test('a clean move frees nothing while an earlier one, after whose backup custom
   expect([refused.code, refused.stderr]).toEqual([
     2,
     expect.stringMatching(
-      /a snapshot was put back; recovered at \S+: 3 available addresses were set aside.*\n.*a planned switch; not recovered yet[\s\S]*speaks for one move, and the 2 moves above[\s\S]*--handed-out FILE/,
+      /a snapshot was put back; recovered at \S+: 3 available addresses were set aside.*\n.*a planned switch; not recovered yet[\s\S]*confirms one move, and the 2 moves above[\s\S]*--handed-out FILE/,
     ),
   ]);
   expect(await rows()).toEqual(healed);

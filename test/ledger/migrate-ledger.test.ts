@@ -170,7 +170,7 @@ test('a migration that finds a view unlike the one that it changes says so in fe
     expect.objectContaining({
       name: 'migrations',
       verdict: 'bad',
-      seen: expect.stringMatching(/^the schema is unfinished: .* and \d+ migrations are missing$/),
+      seen: expect.stringMatching(/^the schema is incomplete: .* and \d+ migrations are missing$/),
     }),
   );
 });

@@ -71,7 +71,7 @@ test('[D1] a run whose claim lost its connection begins anew within 15 s, and so
   await vi.waitFor(() => expect(runs.length).toBeGreaterThan(before + 2), { timeout: longest });
   expect((runs[before] ?? 0) - lostAt).toBeLessThan(15_000);
   expect(lines).toContainEqual(
-    expect.objectContaining({ message: 'queue: a run that nobody worked begins anew' }),
+    expect.objectContaining({ message: 'queue: a run without a worker is started again' }),
   );
 }, 60_000);
 

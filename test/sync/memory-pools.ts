@@ -419,7 +419,7 @@ export class MemoryPools {
     request.generated = found.length;
     if (request.answer === null) return request.received;
     const unproven =
-      isOurs || found.length === 0 ? '' : ', which nobody can prove to be ours: they stay foreign';
+      isOurs || found.length === 0 ? '' : ', without proof that they are ours: they stay foreign';
     request.error = `the answer named addresses of other chains that the list of this one does not show; the list shows ${found.length} new addresses of ${num}${unproven}`;
     return request.received;
   }

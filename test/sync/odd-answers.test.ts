@@ -89,7 +89,7 @@ test.each(['null', '[]', '{}'])(
     expect(await passOfNew()).toMatchObject({ isComplete: true });
     expect(await orders()).toEqual(['order-1']);
     put([]);
-    await expect(passOfNew()).rejects.toThrow('nothing in place of the list deposit');
+    await expect(passOfNew()).rejects.toThrow('an answer without the list deposit');
     expect(service.asked.length).toBeGreaterThan(1);
   },
 );
@@ -492,7 +492,7 @@ test.each([
     for (let passes = 0; passes < 3; passes += 1) {
       await expect(pass()).rejects.toMatchObject({
         code: 'service-malformed',
-        message: `nothing in place of the list deposit, of which the ledger has ${count} rows`,
+        message: `an answer without the list deposit, of which the ledger has ${count} rows`,
       });
     }
     for (const isRepair of [false, true])

@@ -147,7 +147,7 @@ test('[A4] of an answer with more new addresses than were asked for none is hand
   say(wallet, [address(1), address(2), address(3)]);
   expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
   const error =
-    '2 addresses were requested; 3 new ones came: nobody can prove which of them are ours, so all stay foreign';
+    '2 addresses were requested; 3 new ones came: there is no proof which of them are ours, so all stay foreign';
   expect(await requests(wallet)).toEqual([{ num: 2, state: 'done', received: 0, error }]);
   expect(await wallet.query('select last_error from ledger.pools')).toEqual([
     { last_error: error },

@@ -325,7 +325,11 @@ test('of a lost answer nothing becomes available while the lists of all chains a
   expect(pool?.addresses).toHaveLength(10);
   const requests = `select state, received, error from ledger.address_requests order by id limit 1`;
   expect(await query(requests)).toEqual([
-    { state: 'done', received: 0, error: expect.stringContaining('nobody can prove to be ours') },
+    {
+      state: 'done',
+      received: 0,
+      error: expect.stringContaining('without proof that they are ours'),
+    },
   ]);
 });
 

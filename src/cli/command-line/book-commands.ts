@@ -16,7 +16,7 @@ export const addBookCommands: CommandGroup = (program, run) => {
     )
     .option('--from <day>', 'first UTC day, such as 2026-01-01 (default: the beginning)', utcDay)
     .option('--to <day>', 'last UTC day (default: the end)', utcDay)
-    .option('--out <path>', 'write this file; it appears only when it is whole')
+    .option('--out <path>', 'write this file; it appears only when it is complete')
     .option(...walletOption)
     .action(async (options) => {
       const { exportBooks } = await import('../commands/export.ts');

@@ -6,7 +6,7 @@ export const addInitCommand: CommandGroup = (program, run) => {
   program
     .command('init')
     .description(
-      'first connection: find out how the service wants to be asked, and write the settings; asks for what is not given',
+      'first connection: find out which signature, parameter names and page size the service expects, and write the settings; asks for values that are not given',
     )
     .option('--base-url <url>', 'address of the wallet service', webAddress)
     .option('--api-key <key>', 'API key, if it is not derived from the private key')

@@ -108,7 +108,7 @@ async function runDemo(
 function sayLeft({ settings }: CommandContext): void {
   const { dataDir } = settings.database;
   process.stdout.write(
-    `\nThe demo leaves its database in ${resolve(dataDir)}; the next demo begins anew. Remove the directory when you have seen enough.\n`,
+    `\nThe demo leaves its database in ${resolve(dataDir)}; the next demo starts again from nothing. Remove the directory when you no longer need it.\n`,
   );
 }
 

@@ -32,7 +32,9 @@ export async function feedList(
   const feed = await readFeedConsumers(ledger.db);
   process.stdout.write(json ? jsonDocument({ feed }) : feed.map(line).join(''));
   if (feed.length === 0 && !json)
-    say('nobody reads the change feed: docs/change-feed.md says how, with SQL, HTTP or webhooks');
+    say(
+      'the change feed has no consumer and no webhook: docs/change-feed.md explains SQL, HTTP and webhooks',
+    );
   return feed.some(isFailing) ? 3 : 0;
 }
 

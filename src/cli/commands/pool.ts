@@ -202,10 +202,13 @@ export async function poolRefill(
   if (report.isComplete) return 0;
   const low = asked.filter(({ available, target }) => available < (target ?? 0));
   if (low.length === 0)
-    say(context, 'no pool is settled; `wallet-ledger status` says what holds them back');
+    say(
+      context,
+      'the pools are full, but not all is resolved yet; `wallet-ledger status` says what',
+    );
   for (const level of low) {
     const reason = printableText(
-      level.lastError ?? 'its address list, or an earlier request, is not settled yet',
+      level.lastError ?? 'its address list, or an earlier request, is not resolved yet',
     );
     say(
       context,
@@ -240,7 +243,7 @@ function levelLine({ slip44, available, threshold, target, ...level }: PoolLevel
 function sayEmpty(context: CommandContext, slip44: number): void {
   say(
     context,
-    `the address pool of chain ${slip44} is empty; run \`wallet-ledger pool refill ${slip44}\`, and \`wallet-ledger status\` says what holds it back`,
+    `the address pool of chain ${slip44} is empty; run \`wallet-ledger pool refill ${slip44}\`, and \`wallet-ledger status\` says why it is not filled`,
   );
 }
 

@@ -85,7 +85,7 @@ function refuseSeveral(moves: Move[]): void {
   process.stderr.write(moves.map((move) => `${lineOf(move)}\n`).join(''));
   throw new LedgerError(
     'usage',
-    `--same speaks for one move, and the ${countWords(moves.length)} moves above are not recorded yet; nothing was written`,
+    `--same confirms one move, and the ${countWords(moves.length)} moves above are not recorded yet; nothing was written`,
     {
       cure: 'if an address was handed out after any of the backups, run `wallet-ledger recover --handed-out FILE`, which records all of them; only if nothing was lost in any of them, run `wallet-ledger recover --same --every-move`',
     },

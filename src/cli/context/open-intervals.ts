@@ -28,7 +28,7 @@ export async function openIntervals(
     if (stored && changes !== '' && changes !== reported) {
       log.warn(
         { changes: changes.split(','), setBy: stored.setBy },
-        'a daemon that started later has set other intervals, which hold for all daemons; give all of them the same settings',
+        'a daemon that started later has set other intervals, which apply to all daemons; give all of them the same settings',
       );
     }
     reported = changes;

@@ -69,7 +69,7 @@ export async function setStates(
     toldAt = performance.now();
     log.info(
       { read, changed },
-      'rows are being reclassified; the command goes on after the last one',
+      'rows are being reclassified; the command continues after the last one',
     );
   };
   const changed = await reclassifyByStates(ledger, settings.states, tell);

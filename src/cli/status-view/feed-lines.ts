@@ -19,6 +19,6 @@ export function feedLines({ feed }: StatusReport, { paint, width }: TextStyle): 
         (part) => `    ${isFailing(consumer) ? paint('red', part) : part}`,
       );
     }),
-    ...(hidden === 0 ? [] : [`    and ${countWords(hidden)} more that read`]),
+    ...(hidden === 0 ? [] : [`    and ${countWords(hidden)} more`]),
   ];
 }

@@ -39,7 +39,7 @@ export function createServiceAsker(
     if (left === 0)
       throw new LedgerError(
         'service-refused',
-        `${requestsMax} requests did not show how to ask the service`,
+        `${requestsMax} requests did not show which signature and parameters the service expects`,
       );
     left -= 1;
     const ticket = await tickets.take('head', signal);

@@ -102,7 +102,7 @@ const stateWords: Record<string, { words: string; tone: string }> = {
   done: { words: 'done', tone: 'good' },
   sent: { words: 'sent, no answer yet', tone: 'warn' },
   unknown: {
-    words: 'answer lost; the address list is read before anything else is asked',
+    words: 'answer lost; the address list is read before anything else is requested',
     tone: 'warn',
   },
   failed: { words: 'refused', tone: 'bad' },

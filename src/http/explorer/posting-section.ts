@@ -19,7 +19,7 @@ export function postingSection({ postings, missing }: OrderPostings): Html {
   );
   const content =
     postings.length === 0
-      ? html`<p>None. Only what the service lists in a success state moves money and is booked.</p>`
+      ? html`<p>None. Only transactions that the service lists in a success state are booked.</p>`
       : scrollingTable('Postings', postingTable(postings));
   return section(
     'postings',

@@ -49,7 +49,7 @@ ${run.error === null ? '' : html`<pre>${run.error}</pre>`}</td>
 ${[run.requests, run.rowsSeen, run.rowsInserted, run.rowsUpdated].map((count) => html`<td class="number">${countWords(count)}</td>`)}</tr>`,
   );
   const names = ['Took', 'Requests', 'Rows seen', 'New', 'Changed'];
-  const table = html`<table><caption>Runs that asked the service for something, latest first</caption>
+  const table = html`<table><caption>Runs that sent requests to the service, latest first</caption>
 <thead><tr><th scope="col">Ended, UTC</th><th scope="col">Job</th><th scope="col">Outcome</th>
 ${names.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${lines}</tbody></table>`;
   const found = rows.length === 0 ? html`<p>None.</p>` : scrollingTable('Runs', table);

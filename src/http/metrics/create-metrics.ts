@@ -68,7 +68,7 @@ export function createMetrics(
   });
   const hints = new Counter({
     name: 'wallet_ledger_hints_total',
-    help: 'Hints received over HTTP: passed on to the daemons (accepted), or joined to one that waits for that (coalesced)',
+    help: 'Hints received over HTTP: passed on to the daemons (accepted), or merged into a waiting hint (coalesced)',
     labelNames: ['outcome'],
     registers,
   });

@@ -155,13 +155,13 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_feed_lag_events',
-    help: 'Events that a consumer or webhook of the change feed has not got yet; none for a webhook that is no longer set',
+    help: 'Events that a consumer or webhook of the change feed has not received yet; none for a webhook that is no longer set',
     labelNames: ['consumer', 'kind'],
     samples: perConsumer((consumer) => consumer.lagEvents),
   },
   {
     name: 'wallet_ledger_feed_lag_seconds',
-    help: 'Age of the first event that a consumer or webhook has not got; 0 when there is none',
+    help: 'Age of the first event that a consumer or webhook has not received; 0 when there is none',
     labelNames: ['consumer', 'kind'],
     samples: perConsumer((consumer) => consumer.lagSeconds),
   },

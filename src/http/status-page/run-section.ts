@@ -15,7 +15,7 @@ ${counts.map((count) => html`<td class="number">${countWords(count)}</td>`)}</tr
   });
   const columns = ['Ended', 'Requests', 'Rows seen', 'New', 'Changed'];
   const table = html`<table>
-<caption>The latest run of each job that asked the service for something</caption>
+<caption>The latest run of each job that sent requests to the service</caption>
 <thead><tr><th scope="col">Job</th><th scope="col">Outcome</th>
 ${columns.map((column) => html`<th scope="col" class="number">${column}</th>`)}</tr></thead>
 <tbody>${rows}</tbody>

@@ -19,7 +19,7 @@ function describeCame(num: number, { came, fresh, keys }: Came): string {
   const known = came > fresh ? ` and ${came - fresh} known before` : '';
   const brought = `${requested}; ${fresh} new ${fresh === 1 ? 'one' : 'ones'}${known} came`;
   if (fresh > num && keys.length === 0)
-    return `${brought}: nobody can prove which of them are ours, so all stay foreign`;
+    return `${brought}: there is no proof which of them are ours, so all stay foreign`;
   const refused = fresh - keys.length;
   return refused > 0 ? `${brought}: ${refused} refused as no addresses of the chain` : brought;
 }

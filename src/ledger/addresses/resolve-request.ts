@@ -96,7 +96,7 @@ closed as (
                         case when r.answer is null then format('the answer was lost (%s)', r.error)
                              else 'the answer named addresses of other chains that the list of this one does not show' end,
                         v.found, r.num,
-                        case when v.is_ours or v.found = 0 then '' else ', which nobody can prove to be ours: they stay foreign' end)
+                        case when v.is_ours or v.found = 0 then '' else ', without proof that they are ours: they stay foreign' end)
     from verdict v where r.id = ${id}
 )
 select ${pick({ key: alias(addresses, 'adopted').addressKey })} from adopted`;

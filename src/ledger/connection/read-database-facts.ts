@@ -63,7 +63,7 @@ export async function readDatabaseFacts(
     [schemas],
   );
   const now = (askedAt + clock()) / 2;
-  if (!rows[0]) throw new Error('the question about the database returned no row');
+  if (!rows[0]) throw new Error('the query of the server facts returned no row');
   const { serverMs, ...row } = rows[0];
   return { ...row, aheadMs: serverMs - now };
 }

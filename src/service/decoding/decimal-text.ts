@@ -22,11 +22,11 @@ export function decimalProblem(text: string): string | null {
   const exponent = Number(exponentText);
   if (Math.abs(exponent) > exponentMax) return 'exponent out of range';
   if (fraction.length - exponent > digitsAfterPointMax) {
-    return `one of more than ${digitsAfterPointMax} digits after the point`;
+    return `more than ${digitsAfterPointMax} digits after the point`;
   }
   const significantBefore = (whole + fraction).search(/[1-9]/);
   const digitsBefore = significantBefore === -1 ? 0 : whole.length - significantBefore + exponent;
   return digitsBefore > digitsBeforePointMax
-    ? `one of more than ${digitsBeforePointMax} digits before the point`
+    ? `more than ${digitsBeforePointMax} digits before the point`
     : null;
 }

@@ -50,7 +50,7 @@ export function createHintInbox(options: {
       await store([...orderNos]);
     } catch (thrown) {
       waiting = join(orderNos, waiting ?? []);
-      if (!isFailing) log.warn({ error: toError(thrown) }, 'a hint cannot be stored; it waits');
+      if (!isFailing) log.warn({ error: toError(thrown) }, 'a hint cannot be stored; retrying');
       isFailing = true;
       return false;
     }

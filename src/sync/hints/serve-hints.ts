@@ -129,6 +129,6 @@ function reportFailures(log: Log, signal: AbortSignal): (error: Error) => void {
     if (signal.aborted) return;
     const isRepeated = performance.now() - loggedAt < quietMs;
     if (!isRepeated) loggedAt = performance.now();
-    log[isRepeated ? 'debug' : 'warn']({ error }, 'a hint could not be served; it waits');
+    log[isRepeated ? 'debug' : 'warn']({ error }, 'a hint could not be served; retrying');
   };
 }

@@ -173,7 +173,7 @@ function decideSiblings({ siblings, siblingsTried }: PoolFacts): PoolAction | un
 
 /** Returns the reason for a stop after too many addresses. Its first 300 characters are all that `status` shows. */
 function excessReason(slip44: number): string {
-  return `the service generated more addresses than were requested: nobody can prove which are ours, so they stay foreign and no more are requested. If no one else uses this key, set POOL_EXCLUSIVE=true and run \`wallet-ledger pool refill ${slip44}\`; else see \`wallet-ledger pool adopt ${slip44}\``;
+  return `the service generated more addresses than were requested: there is no proof which are ours, so they stay foreign and no more are requested. If no one else uses this key, set POOL_EXCLUSIVE=true and run \`wallet-ledger pool refill ${slip44}\`; else see \`wallet-ledger pool adopt ${slip44}\``;
 }
 
 function numOf(facts: PoolFacts, wanted: number, limits: PoolLimits): number {

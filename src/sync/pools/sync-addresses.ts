@@ -73,7 +73,7 @@ async function setAside({ ledger, log }: SyncContext, slip44: number): Promise<v
   if (addresses > 0)
     log.warn(
       { slip44, addresses },
-      'available addresses were set aside: somebody else has made them on this chain',
+      'available addresses were set aside: another program generated them on this chain',
     );
 }
 

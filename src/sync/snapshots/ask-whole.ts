@@ -23,6 +23,6 @@ export async function askWhole<R extends AssetKey>(
   if (!second.isListless) return { ...second, kept: first.records };
   throw new LedgerError(
     'service-malformed',
-    `nothing in place of the ${name}, of which the ledger lists some`,
+    `an answer without the ${name}, of which the ledger lists some`,
   );
 }

@@ -19,6 +19,6 @@ export async function refuseEmptySnapshot(db: LedgerDb, name: SnapshotName): Pro
   if (!noted || noted.emptyForMs >= emptyMs) return;
   const message = `the list of ${name} is suddenly empty, and the ledger ${held[name](noted.held)}`;
   const cure =
-    'ask the operator of the service; a list that is still empty after ten minutes counts as true';
+    'ask the operator of the service; a list that is still empty after ten minutes is accepted';
   throw new LedgerError('service-malformed', message, { cure });
 }

@@ -20,7 +20,7 @@ export async function refuseNothing(db: LedgerDb, name: string, first: FirstPage
   if (rows > 0) {
     const cure =
       'ask the operator of the service: a list that has become empty needs an empty page';
-    throw faultOf(`nothing in place of the list ${name}`, rows, cure);
+    throw faultOf(`an answer without the list ${name}`, rows, cure);
   }
 }
 
