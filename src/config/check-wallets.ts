@@ -86,7 +86,7 @@ export function checkService(
     .map((name) => {
       const isSecret = 'isSecret' in settingsTable[name];
       const orFile = isSecret ? ` (nor ${prefix}${name}_FILE)` : '';
-      // Wallets of one service need different secrets, so the variable that holds for all is not suggested.
+      // Wallets of one service need different secrets, so the shared variable is not suggested.
       const orShared = isOnlyWallet || isSecret ? '' : ` (or ${name})`;
       return `${prefix}${name}${orShared}: not set${orFile}; expected: ${settingsTable[name].help}`;
     });

@@ -115,7 +115,7 @@ export function inspectSettings(
   });
   // To build a redactor takes some milliseconds for each secret.
   if (problems.length === 0) return { settings, problems };
-  // A mistake of a variable that holds for several wallets is named once.
+  // A mistake of a shared variable is named once, not for each wallet.
   return { settings, problems: [...new Set(problems)].map(createRedactor(secrets)) };
 }
 

@@ -4,18 +4,18 @@ import { readSettingTexts, type SettingTexts } from './read-setting-texts.ts';
 import type { SettingName } from './settings.ts';
 import { prefixOf } from './wallet-names.ts';
 
-/** Texts of the settings that hold for one wallet; `files` and `problems` are those of its own variables. */
+/** Texts of the settings that apply to one wallet; `files` and `problems` are those of its own variables. */
 export type WalletTexts = SettingTexts & {
   name: string;
   prefix: string;
   /**
-   * Returns the variable that sets the setting: the wallet's own if it is set, else the one that holds for all. That of
-   * a secret from a file is the one that names the file.
+   * Returns the variable that sets the setting: the wallet's own if it is set, otherwise the shared one. For a secret
+   * from a file, returns the variable that names the file.
    */
   variableOf: (name: SettingName) => string;
 };
 
-/** Reads the wallet's own variables. Those that are not set have the text of the variable that holds for all. */
+/** Reads the wallet's own variables. A variable that is not set has the text of the shared one. */
 export function readWalletTexts(
   env: Environment,
   readFile: (path: string) => string,

@@ -119,7 +119,7 @@ export const longToken = parsed('16 or more printable ASCII characters without s
   /^[\x21-\x7e]{16,}$/.test(text) ? text : undefined,
 );
 
-/** Parses a token that stands in the path of an address. */
+/** Parses a token that is part of an address's path. */
 export const pathToken = parsed('16 to 200 characters: letters, digits, . _ and -', (text) =>
   /^[\w.-]{16,200}$/.test(text) ? text : undefined,
 );

@@ -39,7 +39,7 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'ht
   wallets: readonly WalletSettings[];
   /** Null if the address, the secret, or the API key of an hmac signer is not set; see `needs` of parseSettings. */
   service: ServiceSettings | null;
-  /** The same settings as far as they are set. */
+  /** The same settings; those that are not set are null. */
   partialService: SettingGroups['service'];
   /** `areSet`: ADDRESS_POOLS has a value, so that the ledger is to have no other pools. */
   pools: SettingGroups['pools'] & {

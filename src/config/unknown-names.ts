@@ -7,7 +7,7 @@ const editsMax = 3;
 /** Names of other programs that are close to one of ours. */
 const foreignNames = new Set(['HTTPS_HOST', 'HTTPS_PORT', 'LOGLEVEL']);
 
-/** Name of a setting of one wallet, behind the name of the wallet. */
+/** Name of a setting of one wallet, after the name of the wallet. */
 const prefixed = /^(.+?__)(.+)$/;
 
 const knownNames = settingEntries.flatMap(([name, { isSecret }]) =>

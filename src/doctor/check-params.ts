@@ -51,16 +51,16 @@ function isCountedFromZero({ first, second, zero }: ListSample): boolean {
 
 function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   const name = 'param-size';
-  const telling = samples.filter(({ wide }) => wide.listed > sampleSizes.small);
-  if (telling.length === 0) {
+  const informative = samples.filter(({ wide }) => wide.listed > sampleSizes.small);
+  if (informative.length === 0) {
     return tooFewRows(name);
   }
-  const deaf = telling.find(
+  const unaffected = informative.find(
     ({ first, wide }) => first.listed > sampleSizes.small && first.pageSize === wide.pageSize,
   );
-  if (!deaf) return okFinding(name, `${size} is honoured`);
+  if (!unaffected) return okFinding(name, `${size} is honoured`);
   const { small, larger } = sampleSizes;
-  const seen = `with ${size}=${small} and with ${size}=${larger} the service sent pages of ${deaf.first.pageSize} rows`;
+  const seen = `with ${size}=${small} and with ${size}=${larger} the service sent pages of ${unaffected.first.pageSize} rows`;
   return badFinding(name, seen, cure);
 }
 

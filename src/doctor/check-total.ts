@@ -18,7 +18,7 @@ export async function checkTotal(
   const counted = () => orderNos.size + unreadable;
   for (let pageNo = 1; pageNo <= pagesMax; pageNo += 1) {
     const page = await client.listTransactions({ ...list, pageNo }, signal).catch((error) => {
-      // Some services refuse a page behind the end.
+      // Some services refuse a page after the end.
       if (isListRefusal(error) && counted() === totals.at(-1)) return null;
       throw error;
     });
@@ -42,8 +42,8 @@ export async function checkTotal(
 /** Rows may arrive during the full scan, so any total between the lowest and the highest reported one is correct. */
 function judge(name: string, type: TransactionType, counted: number, totals: number[]): Finding {
   const [low, high] = [Math.min(...totals), Math.max(...totals)];
-  const told = low === high ? `${low}` : `${low} to ${high}`;
-  const seen = `the list of type ${type} has ${counted} rows, totalSize says ${told}`;
+  const range = low === high ? `${low}` : `${low} to ${high}`;
+  const seen = `the list of type ${type} has ${counted} rows, totalSize says ${range}`;
   if (counted >= low && counted <= high) return okFinding(name, seen);
   const cure =
     'run the command again; if they still differ, ask the operator of the service if totalSize is an estimate: with an estimate the ledger cannot be proven complete';

@@ -74,12 +74,12 @@ function refusedFinding(ways: readonly SigningWay[]): Finding {
   return badFinding(name, seen, cure);
 }
 
-/** Returns the settings of a way, as far as they differ from those in force. */
-function settingsOf({ recipe, hash, encoding }: SigningWay, told: ServiceSettings): string {
-  const isTold = recipe === told.signer;
-  if (!isTold && hash === null && encoding === null)
+/** Returns the settings of a way, only those that differ from the present ones. */
+function settingsOf({ recipe, hash, encoding }: SigningWay, settings: ServiceSettings): string {
+  const isOwn = recipe === settings.signer;
+  if (!isOwn && hash === null && encoding === null)
     return `WALLET_SIGNER=${recipe}, without hash and encoding`;
   const own = signingRecipes[recipe];
   const variant = `WALLET_SIGN_HASH=${hash ?? own.hash} and WALLET_SIGN_ENCODING=${encoding ?? own.encoding}`;
-  return isTold ? variant : `WALLET_SIGNER=${recipe}, ${variant}`;
+  return isOwn ? variant : `WALLET_SIGNER=${recipe}, ${variant}`;
 }

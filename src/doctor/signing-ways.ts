@@ -24,15 +24,15 @@ const recipeNames = Object.keys(signingRecipes).filter(isSigningRecipeName);
 
 /**
  * Returns the ways to sign that fit the credentials, the likeliest first. Every recipe with its own hash and encoding
- * comes first, then the variants of the recipe `told`, then those of the others, nearest variants first. If the key
+ * comes first, then the variants of the recipe `likely`, then those of the others, nearest variants first. If the key
  * belongs to a private key, the recipes of shared secrets come last.
  */
 export async function fittingWays(
   { apiSecret, apiKey }: Credentials,
-  told?: SigningRecipeName,
+  likely?: SigningRecipeName,
 ): Promise<FittingWay[]> {
   const fitting: FittingWay[] = [];
-  for (const way of waysByLikelihood(told)) {
+  for (const way of waysByLikelihood(likely)) {
     const signer = await signerOf(way, { apiSecret, apiKey });
     if (signer) fitting.push({ way, signer });
   }
@@ -47,14 +47,14 @@ function hasPrivateKey({ recipe }: SigningWay): boolean {
   return signingRecipes[recipe].curves.length > 0;
 }
 
-function waysByLikelihood(told?: SigningRecipeName): SigningWay[] {
+function waysByLikelihood(likely?: SigningRecipeName): SigningWay[] {
   const own = recipeNames.map((recipe): SigningWay => ({ recipe, hash: null, encoding: null }));
-  const others = recipeNames.filter((recipe) => recipe !== told).map(variantsOf);
+  const others = recipeNames.filter((recipe) => recipe !== likely).map(variantsOf);
   const rounds = Math.max(...others.map((each) => each.length));
   const byRound = Array.from({ length: rounds }, (_, round) =>
     others.flatMap((each) => each[round] ?? []),
   );
-  return [...own, ...(told ? variantsOf(told) : []), ...byRound.flat()];
+  return [...own, ...(likely ? variantsOf(likely) : []), ...byRound.flat()];
 }
 
 /** Lists the hashes and encodings that a recipe allows besides its own, the nearest first. */

@@ -82,7 +82,7 @@ export function addSites(app: Hono, options: SiteOptions): Closing {
       }),
     ),
   ];
-  addWays(
+  addRedirects(
     app,
     site,
     options.wallets.map(({ name, read, place: own }) => {
@@ -151,7 +151,7 @@ function addStatus(
 }
 
 /** Adds the redirects to the wallets' pages. All are relative, so that they work below any path of a proxy. */
-function addWays(
+function addRedirects(
   app: Hono,
   site: Site,
   sources: readonly { name: string; read: ReadLedger; site: Site }[],
@@ -170,16 +170,16 @@ function addWays(
   for (const kind of Object.keys(recordPages))
     app.get(`/${kind}/:id`, async (c) => {
       const found = await findWallet(c, { kind, id: c.req.param('id') }, sources);
-      return c.redirect(wayToWallet(c, found ?? first), 307);
+      return c.redirect(pathToWallet(c, found ?? first), 307);
     });
   app.all('*', async (c, next) => {
     if (!isOfExplorer(c.req.path)) return await next();
-    return c.redirect(wayToWallet(c, first), 307);
+    return c.redirect(pathToWallet(c, first), 307);
   });
 }
 
 /** Returns the relative path from a path at the root to the same path of a wallet. */
-function wayToWallet(c: Context, wallet: string): string {
+function pathToWallet(c: Context, wallet: string): string {
   const { pathname, search } = new URL(c.req.url);
   const up = '../'.repeat(pathname.split('/').length - 2);
   return `${up}wallets/${wallet}${pathname}${search}`;

@@ -47,4 +47,4 @@ export type ReadDays = {
 };
 
 /** Total of a list, and the observation of the answer that told it (0: not known). Of two the later one counts. */
-export type ToldTotal = { serviceTotal: number | null; totalObservation: number };
+export type ReportedTotal = { serviceTotal: number | null; totalObservation: number };

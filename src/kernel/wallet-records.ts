@@ -89,14 +89,14 @@ export type Page<T> = Decoded<T> & {
   /** Items per page according to the answer, or the length of its list. */
   pageSize: number;
   /** The answer named no page size; `pageSize` is the length of its list. */
-  isSizeUnsaid?: boolean;
+  isSizeMissing?: boolean;
   /** Null if the answer had no usable total. */
   totalSize: number | null;
   /** Length of the answer's list, including rows that could not be decoded. */
   listed: number;
   /** The answer had no total and no list. That means the end of the list only if earlier pages had rows. */
   isListless?: boolean;
-  /** The service refused the page, which lies behind the end of the list: nothing else about it is known. */
+  /** The service refused the page, which lies after the end of the list: nothing else about it is known. */
   isRefused?: boolean;
   /** Page 1 had no data. The list is empty, or the answer is a fault. */
   isNothing?: boolean;

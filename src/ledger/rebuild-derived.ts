@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 import { orNull, out, query, text } from './connection/query-rows.ts';
-import { mendTotals } from './reports/totals-store.ts';
+import { correctTotals } from './reports/totals-store.ts';
 import { rescheduleDetails } from './transactions/detail-checks.ts';
 
 /** Advisory lock; any constant works that stays the same in every version. */
@@ -34,7 +34,7 @@ export async function rebuildDerived(db: LedgerDb): Promise<void> {
     await rescheduleDetails(db);
   }
   await workAs(session?.own ?? 'main');
-  await mendTotals(db);
+  await correctTotals(db);
   // Every writer of addresses counts them in the same transaction, so the next statement sees each counted address.
   await db.execute(sql`
     select from ledger.streams where name like 'addresses:%' order by wallet, name for no key update`);

@@ -88,7 +88,7 @@ async function requireNewKey(db: LedgerDb, name: string, own: NamedIdentity): Pr
   });
 }
 
-/** Returns the differences in words, or null if it is the same wallet as far as it is named. */
+/** Returns the differences in words, or null if all named parts are equal. */
 function compareIdentities(stored: WalletIdentity, own: NamedIdentity): string | null {
   const differing = [
     ...(own.baseUrl === null || stored.baseUrl === own.baseUrl

@@ -13,7 +13,7 @@ export type Wanted = { of: DepositOf; wallet: string | null; until: 'seen' | 'fi
 /** Event of a deposit, and those of the wanted addresses that its recipient matches in another spelling. */
 export type FoundEvent = { event: TransactionEvent; addresses: string[] };
 
-/** Returns the events behind `after`, up to `head`, of deposits that may match one of these, oldest first. */
+/** Returns the events after `after`, up to `head`, of deposits that may match one of these, oldest first. */
 export async function readDeposits(
   ask: Ask,
   wanted: Pick<Wanted, 'of'>[],

@@ -49,7 +49,7 @@ const retryMs = 1_000;
  */
 type Turn = { client: pg.PoolClient; events: LedgerEvent[]; failure?: Error };
 
-/** Delivers the events behind the consumer's position; the contract is that of `OpenedLedger.events`. */
+/** Delivers the events after the consumer's position; the contract is that of `OpenedLedger.events`. */
 export async function* followEvents(
   feed: Feed,
   consumer: string,

@@ -51,17 +51,19 @@ export type OpenedLedger = {
   /**
    * Hands out a deposit address of a chain for a reference of yours, such as a customer's number. The same reference
    * gets the same address again, and no address goes to two references. Null: the pool is empty; ask again later.
-   * `slip44`: code of the chain, such as 60 for Ethereum. Without a wallet it is the only one that has a pool of the
-   * chain. Source: `ledger.take_address`; needs the rights of an issuer. Throws `usage` for an empty reference, a chain
+   * `slip44`: code of the chain, such as 60 for Ethereum. Without `wallet`, uses the only wallet that has a pool of the
+   * chain.
+   *
+   * Source: `ledger.take_address`; needs the rights of an issuer. Throws `usage` for an empty reference, a chain
    * without a pool or an ambiguous wallet, and `database-moved` after a restore, until the wallets have been checked.
    */
   takeAddress(slip44: number, reference: string, options?: OfWallet): Promise<string | null>;
   /**
    * Resolves with a deposit when the ledger sees it. Finds deposits of the events that the feed still keeps (7 days) as
    * well, so the call may be repeated after a restart; older ones are in `ledger.transactions`. Several deposits: the
-   * first one behind `after`. Without a wallet, those of all wallets count. Waits for notifications, and through lost
+   * first one after `after`. Without a wallet, those of all wallets count. Waits for notifications, and through lost
    * connections. Source: `ledger.events`; needs the rights of a consumer. Throws `timed-out`, and `position-ahead` if
-   * the database went back behind `after`.
+   * the database went back to before `after`.
    */
   waitForDeposit(of: DepositOf, options?: WaitForDepositOptions): Promise<Deposit>;
   /** Returns the number of the latest event of the feed; 0 if there is none. Needs the rights of a consumer. */

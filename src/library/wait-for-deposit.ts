@@ -8,7 +8,7 @@ import type { Deposit } from './ledger-event.ts';
 import { libraryError } from './library-error.ts';
 import type { Database } from './open-database.ts';
 
-/** `after`: only events behind this number end the wait. */
+/** `after`: only events after this number end the wait. */
 type WaitOptions = Omit<Wanted, 'of'> & { after: number };
 
 export type DepositWatch = {

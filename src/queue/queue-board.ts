@@ -34,13 +34,13 @@ export function createQueueBoard(queue: JobQueue, basePath: string): QueueBoard 
       });
     }
     const response = await board.fetch(request);
-    if (response.status >= 500) return cannotTell();
+    if (response.status >= 500) return unavailable();
     return isHtml(response) ? withoutForeignLinks(response) : response;
   };
 }
 
 /** Uses the format of errors that the board's page displays. */
-function cannotTell(): Response {
+function unavailable(): Response {
   const key = 'ERRORS.INTERNAL_SERVER_ERROR';
   const message = 'The queue did not answer.';
   return Response.json({ error: { key }, message }, { status: 503 });

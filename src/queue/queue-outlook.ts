@@ -36,11 +36,11 @@ export function createOutlook(isListening: () => boolean) {
     },
     /** Keeps the outlook of the first row, unless something changed while it was read. */
     async reading(read: () => Promise<{ rows: Row[] }>): Promise<{ rows: Row[] }> {
-      const isHeard = isListening();
+      const wasListening = isListening();
       const readAt = performance.now();
       const changesBefore = changes;
       const result = await read();
-      if (isHeard && changes === changesBefore) {
+      if (wasListening && changes === changesBefore) {
         const [row] = result.rows;
         const isWaiting = row?.['is_waiting'] === true;
         known = { isWaiting, nextDueAt: nextDueAtOf(row), readAt };

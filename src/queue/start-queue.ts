@@ -160,7 +160,7 @@ async function reportHolder(backend: QueueBackend, onFault: FaultLog): Promise<v
   onFault('locks', new LedgerError('database-unreachable', message));
 }
 
-/** Loads BullMQ's tracing, where it is asked for. */
+/** Loads BullMQ's tracing only if it is enabled. */
 async function loadQueueTelemetry(): Promise<Telemetry> {
   const { BullMQOtel } = await import('bullmq-otel');
   return traceRunsApart(new BullMQOtel({ tracerName: 'wallet-ledger' }));

@@ -154,7 +154,7 @@ function pageCall<T>(
       const opened = openListPage(data, query, isLenient || isNothingExpected);
       const { rows, pageNo, pageSize, ...rest } = opened;
       const listed = rows.length;
-      const size = pageSize === null ? { pageSize: listed, isSizeUnsaid: true } : { pageSize };
+      const size = pageSize === null ? { pageSize: listed, isSizeMissing: true } : { pageSize };
       return { ...rest, observation, pageNo, ...size, listed, ...decodeRows(rows, clock()) };
     },
   };

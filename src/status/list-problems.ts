@@ -25,12 +25,12 @@ const failedMax = 5;
  */
 export function listProblems(report: ProblemFacts): Problem[] {
   const isSeen = report.queue !== null || report.unseenQueue === undefined;
-  const told = report.problems.filter(({ name }) => !isSeen || !ofQueue.has(name));
+  const stored = report.problems.filter(({ name }) => !isSeen || !ofQueue.has(name));
   const seen = queueProblems(report).map((problem) => ({
     ...problem,
     since: report.problems.find(({ name }) => name === problem.name)?.since ?? null,
   }));
-  const all = [...told, ...seen];
+  const all = [...stored, ...seen];
   return [...all.filter(isCritical), ...all.filter((problem) => !isCritical(problem))];
 }
 

@@ -25,7 +25,7 @@ export type Backfill = {
 
 /** Attempts per task: a task that fails although each request was retried runs once more from its checkpoint. */
 const triesMax = 2;
-/** Tasks without a checkpoint, whose only request was retried: another run would only send the same again. */
+/** Tasks without a checkpoint. Their only request has been retried, so another run would only send it again. */
 const snapshots = new Set(['coins', 'balances']);
 /**
  * Length of one slice. Between two slices a daemon can lease the list, or the backfill reads the rows that arrived at

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { compareTotals, mendTotals } from '../../src/ledger/reports/totals-store.ts';
+import { compareTotals, correctTotals } from '../../src/ledger/reports/totals-store.ts';
 import { countRowsRead } from '../support/count-rows-read.ts';
 import '../support/fixed-seed.ts';
 import { forAll } from '../support/for-all.ts';
@@ -264,7 +264,7 @@ test('a largest fee that was changed outside the program is drift, and corrected
     await query(`update engine.${sums} set largest_fee = 9`);
   const { different } = await compareTotals(ledger.db);
   expect(different.map(({ fields }) => fields)).toEqual([['largestFee']]);
-  expect(await mendTotals(ledger.db)).toBe(1);
+  expect(await correctTotals(ledger.db)).toBe(1);
   await expectRight(ledger.pool);
 });
 

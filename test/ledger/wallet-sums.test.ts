@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 import { readFlows } from '../../src/ledger/reports/read-flows.ts';
-import { compareTotals, mendTotals } from '../../src/ledger/reports/totals-store.ts';
+import { compareTotals, correctTotals } from '../../src/ledger/reports/totals-store.ts';
 import { storeBalances } from '../../src/ledger/snapshots/balance-store.ts';
 import {
   readMovement,
@@ -84,7 +84,7 @@ test('the totals of a wallet are compared without those of another', async () =>
     update engine.daily_sums set amount = amount + 1 where wallet = 'w2'`);
   expect(await compareTotals(ledger.db)).toEqual({ compared: 1, different: [] });
   expect((await compareTotals(second.db)).different).toHaveLength(1);
-  await mendTotals(second.db);
+  await correctTotals(second.db);
   expect((await compareTotals(second.db)).different).toEqual([]);
 });
 

@@ -24,8 +24,8 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'a look beside another pass stores new rows while others are missing, and the counts become equal',
     in: 'lookBeside',
-    find: '!(await saveEvenTotal(db, stream.name, told))',
-    put: '(await saveEvenTotal(db, stream.name, told)) === null',
+    find: '!(await saveEvenTotal(db, stream.name, reported))',
+    put: '(await saveEvenTotal(db, stream.name, reported)) === null',
     caughtBy:
       'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
   },
@@ -55,7 +55,7 @@ export const readingBugs: PlantedBug[] = [
     wrong:
       'the total of a first page stored beside a pass is believed although a later or higher one is stored',
     in: 'saveEvenTotal',
-    find: `\${isLater} and \${told} >= coalesce(service_total, 0)
+    find: `\${isLater} and \${reported} >= coalesce(service_total, 0)
                   and`,
     put: '',
     caughtBy: 'a total beside a pass that is older than the stored one proves nothing',
@@ -167,8 +167,8 @@ export const readingBugs: PlantedBug[] = [
     promise: 'True',
     wrong: 'a fall between a pass’s total and the one stored beside it waits for the next write',
     in: 'createSaves',
-    find: `const told = afterTotalBeside(next, before);`,
-    put: `const told = { ...afterTotalBeside(next, before), checkpoint: next.checkpoint };`,
+    find: `const reported = afterTotalBeside(next, before);`,
+    put: `const reported = { ...afterTotalBeside(next, before), checkpoint: next.checkpoint };`,
     caughtBy:
       'a row counted by an earlier request and not by the look that was stored meanwhile is a doubt at once',
   },

@@ -92,9 +92,9 @@ export const statusBugs: PlantedBug[] = [
     id: 'events-only-of-news',
     promise: 'Honest',
     wrong: 'a tick without news sends no event, and a live page takes itself for cut off',
-    in: 'createTeller',
-    find: 'told.set(name, part);',
-    put: `told.set(name, part);
+    in: 'createEventWriter',
+    find: 'sent.set(name, part);',
+    put: `sent.set(name, part);
     if (changed.length === 0) return void (await stream.write(': nothing new\\n\\n'));`,
     caughtBy:
       'an event comes with each tick although nothing changes, so that silence means a lost connection',

@@ -11,7 +11,7 @@ import type {
 } from '../../src/sync/list/list-port.ts';
 import type { ListState, PageFacts } from '../../src/sync/list/list-state.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
-import { afterTotalBeside } from '../../src/sync/list/told-totals.ts';
+import { afterTotalBeside } from '../../src/sync/list/reported-totals.ts';
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 import { LedgerModel } from './ledger-model.ts';
 import { type Lies, noLies, sightOf, spoil, toldTotal, withShownAgain } from './service-lies.ts';

@@ -27,7 +27,7 @@ export type InitOptions = {
 };
 
 /** Answers from options, environment or operator. `secretPath` is set if the secret stays in its file. */
-type Told = {
+type Answers = {
   baseUrl: string;
   apiKey: string | null;
   apiSecret: string;
@@ -51,19 +51,22 @@ export async function init(options: InitOptions): Promise<number> {
   try {
     const path = resolve(options.out);
     await requireCreatable(path);
-    const told = await readTold(options, setOf(readEnvironment()));
-    redact = createRedactor([told.apiSecret, ...(told.apiKey === null ? [] : [told.apiKey])]);
-    const { timeoutMs, paramNames } = checkTold(told);
+    const answers = await readAnswers(options, setOf(readEnvironment()));
+    redact = createRedactor([
+      answers.apiSecret,
+      ...(answers.apiKey === null ? [] : [answers.apiKey]),
+    ]);
+    const { timeoutMs, paramNames } = checkAnswers(answers);
     process.stdout.write(
       `asking the service, with at most ${requestsMax} requests that only read\n`,
     );
     const found = await discoverService(
-      { baseUrl: told.baseUrl, credentials: told, timeoutMs },
+      { baseUrl: answers.baseUrl, credentials: answers, timeoutMs },
       { clock: systemClock, signal: stop.signal },
     );
     const names = completeNames(found.names, paramNames);
-    await createPrivateFile(path, renderEnvFile(settingsOf(told, found, names, paramNames)));
-    process.stdout.write(redact(reportOf(told, found, names, options.out)));
+    await createPrivateFile(path, renderEnvFile(settingsOf(answers, found, names, paramNames)));
+    process.stdout.write(redact(reportOf(answers, found, names, options.out)));
     return 0;
   } catch (thrown) {
     const error = toError(thrown);
@@ -74,21 +77,25 @@ export async function init(options: InitOptions): Promise<number> {
   }
 }
 
-/** Leaves out variables without a value, which stand for "not set". */
+/** Leaves out empty variables, which count as not set. */
 function setOf(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-async function readTold(options: InitOptions, env: Environment): Promise<Told> {
+async function readAnswers(options: InitOptions, env: Environment): Promise<Answers> {
   const person = createPerson(process.stdin, process.stderr, missing);
   try {
-    return await readAnswers(options, env, person);
+    return await collectAnswers(options, env, person);
   } finally {
     person.close();
   }
 }
 
-async function readAnswers(options: InitOptions, env: Environment, person: Person): Promise<Told> {
+async function collectAnswers(
+  options: InitOptions,
+  env: Environment,
+  person: Person,
+): Promise<Answers> {
   const baseUrl =
     options.baseUrl ??
     env['WALLET_BASE_URL'] ??
@@ -145,7 +152,7 @@ function unreadable(cause: unknown): LedgerError {
 }
 
 /** Rejects values with which no service can be reached; returns the defaults of the settings. */
-function checkTold({ baseUrl, apiSecret, plainHttpHost }: Told) {
+function checkAnswers({ baseUrl, apiSecret, plainHttpHost }: Answers) {
   const env = {
     WALLET_BASE_URL: baseUrl,
     WALLET_API_SECRET: apiSecret,
@@ -164,7 +171,7 @@ function checkTold({ baseUrl, apiSecret, plainHttpHost }: Told) {
 type Names = ReturnType<typeof completeNames>;
 
 function settingsOf(
-  { apiKey, apiSecret, secretPath, plainHttpHost }: Told,
+  { apiKey, apiSecret, secretPath, plainHttpHost }: Answers,
   { baseUrl, way, pageSize }: Discovery,
   names: Names,
   usual: Names,
@@ -191,9 +198,9 @@ function settingsOf(
   };
 }
 
-function reportOf(told: Told, found: Discovery, names: Names, out: string): string {
+function reportOf(answers: Answers, found: Discovery, names: Names, out: string): string {
   const { way, pageSize, states, chains, requests } = found;
-  const isCut = withoutVersion(told.baseUrl) !== told.baseUrl.replace(/\/+$/, '');
+  const isCut = withoutVersion(answers.baseUrl) !== answers.baseUrl.replace(/\/+$/, '');
   const variant = [way.hash, way.encoding].filter((each) => each !== null).join(', ');
   const nameWords = Object.entries(names).map(
     ([meaning, name]) =>

@@ -202,10 +202,7 @@ export async function poolRefill(
   if (report.isComplete) return 0;
   const low = asked.filter(({ available, target }) => available < (target ?? 0));
   if (low.length === 0)
-    say(
-      context,
-      'the pools are full, but not all is resolved yet; `wallet-ledger status` says what',
-    );
+    say(context, 'not all pools can be confirmed as full; `wallet-ledger status` says why');
   for (const level of low) {
     const reason = printableText(
       level.lastError ?? 'its address list, or an earlier request, is not resolved yet',

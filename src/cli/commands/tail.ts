@@ -50,7 +50,7 @@ export async function tail(context: CommandContext, { json }: { json?: boolean }
   return 0;
 }
 
-/** Prints the events behind the position. Returns the position of the last one. */
+/** Prints the events after the position. Returns the position of the last one. */
 async function printNext(
   read: FeedReader['read'],
   position: number,

@@ -105,7 +105,7 @@ function walk(places: Placed[], typed: string): string {
   done`;
 }
 
-/** Returns the cases for a cursor behind an option that takes a value. */
+/** Returns the cases for a cursor after an option that takes a value. */
 function values(
   places: Placed[],
   say: { choices(choices: string[]): string; file: string },

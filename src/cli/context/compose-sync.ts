@@ -18,7 +18,7 @@ import { type OpenedWallet, openWallet } from './open-wallet.ts';
 /** Longest slice (ms) of a daemon's full scan. */
 const scanSliceMaxMs = 20_000;
 
-/** A pass that ran longer than the interval would hold up the next one. */
+/** Keeps a pass shorter than the interval, so that it does not delay the next one. */
 const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs ?? scanSliceMaxMs);
 
 /**

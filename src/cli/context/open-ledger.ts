@@ -62,17 +62,17 @@ export async function setStates(
   ledger: Ledger,
   { settings, log }: Pick<CommandContext, 'settings' | 'log'>,
 ): Promise<void> {
-  let toldAt = performance.now();
+  let reportedAt = performance.now();
   // Reports progress: a million changed rows take minutes, and a daemon does not listen before the end.
-  const tell = ({ read, changed }: Classified) => {
-    if (performance.now() - toldAt < progressEveryMs) return;
-    toldAt = performance.now();
+  const report = ({ read, changed }: Classified) => {
+    if (performance.now() - reportedAt < progressEveryMs) return;
+    reportedAt = performance.now();
     log.info(
       { read, changed },
       'rows are being reclassified; the command continues after the last one',
     );
   };
-  const changed = await reclassifyByStates(ledger, settings.states, tell);
+  const changed = await reclassifyByStates(ledger, settings.states, report);
   if (changed > 0)
     log.info(
       { rows: changed },

@@ -42,10 +42,10 @@ export async function startTracing(
  * batch.
  */
 function complaints(log: Log) {
-  let isTold = false;
+  let isLogged = false;
   const report = (message: string) => {
-    log[isTold ? 'debug' : 'warn']({ reason: message.slice(0, 200) }, 'traces cannot be sent');
-    isTold = true;
+    log[isLogged ? 'debug' : 'warn']({ reason: message.slice(0, 200) }, 'traces cannot be sent');
+    isLogged = true;
   };
   const silent = () => undefined;
   return { error: report, warn: report, info: silent, debug: silent, verbose: silent };

@@ -32,7 +32,7 @@ export type ProgressMeter = Required<Omit<Observers, 'onHealed'>> & {
 type Part = Pick<PartFacts, 'part' | 'done' | 'total' | 'pages'> & {
   pagesOfPass: number;
   startedMs: number;
-  toldMs: number;
+  updatedMs: number;
   rate: SmoothRate;
   endedMs: number | null;
 };
@@ -72,8 +72,8 @@ export function createProgressMeter(now: () => number): ProgressMeter {
       // A list may be read again from its start.
       const known = former && done >= former.done ? former : begin(part, done, nowMs);
       known.rate.update(nowMs, done);
-      const told = { done, total, ...addPages(known, pages), toldMs: nowMs, endedMs: null };
-      parts.set(part, Object.assign(known, told));
+      const update = { done, total, ...addPages(known, pages), updatedMs: nowMs, endedMs: null };
+      parts.set(part, Object.assign(known, update));
     },
     onOpened() {
       service.isOpened = true;
@@ -156,17 +156,17 @@ function addPages(
 
 function begin(part: string, done: number, nowMs: number): Part {
   const rate = createSmoothRate(nowMs, done);
-  const told = { total: null, pages: null, pagesOfPass: 0, startedMs: nowMs };
-  return { part, done, rate, ...told, toldMs: nowMs, endedMs: null };
+  const update = { total: null, pages: null, pagesOfPass: 0, startedMs: nowMs };
+  return { part, done, rate, ...update, updatedMs: nowMs, endedMs: null };
 }
 
 function factsOf(
-  { rate, startedMs, toldMs, endedMs, pagesOfPass: _, ...counts }: Part,
+  { rate, startedMs, updatedMs, endedMs, pagesOfPass: _, ...counts }: Part,
   nowMs: number,
   answersPerSecond: number | null,
 ): PartFacts {
   // Lowers the rate only after a longer silence; pauses between batches are normal.
-  if (nowMs - toldMs > silenceMs) rate.update(nowMs, counts.done);
+  if (nowMs - updatedMs > silenceMs) rate.update(nowMs, counts.done);
   const rowsPerSecond = rate.perSecond();
   // Details arrive in batches and their answers one by one, so the answers give the better rate.
   const requestsPerSecond = counts.part === 'details' ? answersPerSecond : null;

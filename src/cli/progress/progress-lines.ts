@@ -18,8 +18,8 @@ export function showLines(
     const standstill = isLast
       ? null
       : (waiting ?? (parts.length === 0 ? 'nothing read yet' : null));
-    const told = [...words, ...(standstill === null ? [] : [standstill])];
-    write(`progress after ${durationWords(seconds)}: ${told.join('; ')}\n`);
+    const shown = [...words, ...(standstill === null ? [] : [standstill])];
+    write(`progress after ${durationWords(seconds)}: ${shown.join('; ')}\n`);
   };
   const timer = setInterval(print, lineEveryMs, false);
   return () => {

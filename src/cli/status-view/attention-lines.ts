@@ -34,10 +34,10 @@ export function attentionLines(report: StatusReport, { paint, width }: TextStyle
   ];
 
   function problemLines(alike: Problem[]): string[] {
-    const told = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
-    const left = alike.length - told.length;
+    const shown = alike.length > problemsMax ? alike.slice(0, problemsMax - 1) : alike;
+    const left = alike.length - shown.length;
     const more = left === 0 ? [] : [`    and ${countWords(left)} more of this kind`];
-    return [...told.flatMap(problemText), ...more];
+    return [...shown.flatMap(problemText), ...more];
   }
 
   function problemText({ severity, since, what, wallet = '' }: Problem): string[] {

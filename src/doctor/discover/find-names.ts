@@ -126,8 +126,8 @@ async function findByValue(
 ): Promise<string | null> {
   const together = names.map((name, index): [string, string] => [name, String(values[index])]);
   const answer = await ask(transactionList, [...more, ...together]);
-  const told = read(answer);
-  const found = told === null ? undefined : names[values.indexOf(told)];
+  const echoed = read(answer);
+  const found = echoed === null ? undefined : names[values.indexOf(echoed)];
   if (found !== undefined || 'data' in answer) return found ?? null;
   const [value] = values;
   for (const name of names)

@@ -69,8 +69,8 @@ export function createTokenGuard(
     async judge(address, given) {
       if (given === undefined) return 'missing';
       const guesser = guesserAt(address);
-      const isVouchedFor = now() - guesser.lastRightAt <= memoryMs;
-      if (guesser.waiting >= waitingMax && !isVouchedFor) return 'busy';
+      const isTrusted = now() - guesser.lastRightAt <= memoryMs;
+      if (guesser.waiting >= waitingMax && !isTrusted) return 'busy';
       if (carries(given, token)) {
         guesser.lastRightAt = now();
         return 'admitted';

@@ -52,7 +52,7 @@ type Rendered =
   | Extract<Answer, { csv: string } | { goTo: string }>
   | { html: string; status: 200 | 404 };
 
-type Way = { root: string; pathname: string };
+type RequestPath = { root: string; pathname: string };
 
 /** A page has about 60,000 characters. */
 const keepBounds = { keepMs: 3_000, entriesMax: 200, sizeMax: 8_000_000 };
@@ -66,7 +66,11 @@ export function createPageAnswers(options: {
   const { read, site, log } = options;
   const keep = keepAnswers<Rendered>(keepBounds, sizeOf);
 
-  async function render(work: Work, { root, pathname }: Way, readAt?: Date): Promise<Rendered> {
+  async function render(
+    work: Work,
+    { root, pathname }: RequestPath,
+    readAt?: Date,
+  ): Promise<Rendered> {
     const answer = await work(read);
     if ('csv' in answer || 'goTo' in answer) return answer;
     const { sought = '' } = answer;

@@ -100,7 +100,7 @@ async function refuseClient(
   return c.text('the token of the feed (FEED_TOKEN) is required, as Bearer\n', 401, challenge);
 }
 
-/** Answers with the events behind the position; waits for them as long as `wait` says while there are none. */
+/** Answers with the events after the position; waits for them as long as `wait` says while there are none. */
 async function answerPoll(
   c: Context,
   feed: FeedReader,
@@ -111,10 +111,10 @@ async function answerPoll(
   if (waitMs === null) return c.text('wait is a duration such as 30s, at most 60s\n', 400);
   const { incoming, outgoing } = c.env as HttpBindings;
   incoming.socket.setTimeout(waitMs + graceMs);
-  const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
+  const disconnected = new AbortController();
+  outgoing.once('close', () => disconnected.abort());
   const late = AbortSignal.timeout(Math.max(1, waitMs));
-  return await withAnySignal([closing, gone.signal, late], async (signal) => {
+  return await withAnySignal([closing, disconnected.signal, late], async (signal) => {
     const isOver = new Promise((resolve) => signal.addEventListener('abort', resolve));
     for (;;) {
       const wake = feed.nextWake();

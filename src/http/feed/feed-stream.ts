@@ -18,8 +18,8 @@ const aliveEveryMs = 10_000;
 const pageMax = 100;
 
 /**
- * Answers with server-sent events, those behind `after` first, until the client leaves or `signal` aborts. The stream
- * also ends when the feed no longer has the position: a client that connects again gets the reason.
+ * Answers with server-sent events, at first those after the number `after`, until the client leaves or `signal` aborts.
+ * The stream also ends when the feed no longer has the position: a client that connects again gets the reason.
  */
 export function answerWithFeed(
   c: Context,
@@ -40,10 +40,10 @@ async function sendEvents(
   stream: StreamingApi,
   { feed, after, signal }: { feed: FeedReader; after: number; signal: AbortSignal },
 ): Promise<void> {
-  const gone = new AbortController();
-  stream.onAbort(() => gone.abort());
+  const disconnected = new AbortController();
+  stream.onAbort(() => disconnected.abort());
   await stream.write('retry: 1000\n\n');
-  await withAnySignal([signal, gone.signal], async (over) => {
+  await withAnySignal([signal, disconnected.signal], async (over) => {
     for (let position = after; !over.aborted; ) {
       const wake = feed.nextWake();
       const page = await feed.read(position, pageMax);

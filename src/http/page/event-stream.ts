@@ -25,7 +25,7 @@ export function answerWithEvents(c: Context, live: LiveStatus): Response {
     return c.text('too many open event streams; the page itself is still served\n', 503, headers);
   }
   return streamSSE(c, async (stream) => {
-    send = createTeller(stream);
+    send = createEventWriter(stream);
     stream.onAbort(end);
     await isOver;
     leave();
@@ -37,13 +37,13 @@ export function answerWithEvents(c: Context, live: LiveStatus): Response {
  * because the next one contains its changes. So a slow client costs the memory of one event, and a client that stops
  * reading is disconnected.
  */
-function createTeller(stream: SSEStreamingApi): (page: Page) => void {
-  const told = new Map<string, string>();
+function createEventWriter(stream: SSEStreamingApi): (page: Page) => void {
+  const sent = new Map<string, string>();
   let sendingSince: number | null = null;
 
   async function send({ title, parts }: Page): Promise<void> {
-    const changed = Object.entries(parts).filter(([name, part]) => told.get(name) !== part);
-    for (const [name, part] of changed) told.set(name, part);
+    const changed = Object.entries(parts).filter(([name, part]) => sent.get(name) !== part);
+    for (const [name, part] of changed) sent.set(name, part);
     await stream.writeSSE({ data: JSON.stringify({ title, parts: Object.fromEntries(changed) }) });
   }
 

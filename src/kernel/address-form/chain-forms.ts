@@ -99,8 +99,8 @@ const stellar: Read = (text) => {
   const bytes = base32Bytes(text);
   if (bytes === null || ![35, 43].includes(bytes.length)) return null;
   const isKind = bytes[0] === (bytes.length === 35 ? 6 << 3 : 12 << 3);
-  const told = (bytes.at(-1) ?? 0) * 256 + (bytes.at(-2) ?? 0);
-  return provenIf(isKind && crc16(bytes.subarray(0, -2)) === told);
+  const written = (bytes.at(-1) ?? 0) * 256 + (bytes.at(-2) ?? 0);
+  return provenIf(isKind && crc16(bytes.subarray(0, -2)) === written);
 };
 
 const polkadot: Read = (text) => {
@@ -113,9 +113,9 @@ const ton: Read = (text) => {
   if (/^0:[0-9a-fA-F]{64}$/.test(text)) return 'plain';
   if (!/^(?:[\w-]{48}|[A-Za-z0-9+/]{48})$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');
-  const told = (bytes[34] ?? 0) * 256 + (bytes[35] ?? 0);
+  const written = (bytes[34] ?? 0) * 256 + (bytes[35] ?? 0);
   const isKind = [0x11, 0x51].includes((bytes[0] ?? 0) & 0x7f);
-  return provenIf(isKind && crc16(bytes.subarray(0, 34)) === told);
+  return provenIf(isKind && crc16(bytes.subarray(0, 34)) === written);
 };
 
 const filecoin: Read = (text) => {

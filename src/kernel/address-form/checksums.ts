@@ -118,8 +118,8 @@ export function hasByronChecksum(bytes: Uint8Array): boolean {
   if (array !== 0x82 || tag !== 0xd8 || number !== 0x18 || kind !== 0x58) return false;
   const sum = bytes.subarray(5 + length);
   if (sum.length === 0 || sum[0] !== 0x1a || sum.length !== 5) return false;
-  const told = new DataView(sum.buffer, sum.byteOffset).getUint32(1);
-  return crc32(bytes.subarray(5, 5 + length)) === told;
+  const written = new DataView(sum.buffer, sum.byteOffset).getUint32(1);
+  return crc32(bytes.subarray(5, 5 + length)) === written;
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

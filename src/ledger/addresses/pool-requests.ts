@@ -41,7 +41,7 @@ export type PoolRow = {
   isExcess: boolean;
   /** A clean full scan of the chain's address list backs its counts. */
   isListRead: boolean;
-  /** The service's list is empty while the ledger holds addresses of it. This is a fault of the service, not a need. */
+  /** The service's list is empty, but the ledger has addresses of it: a fault, and no reason to generate. */
   isListGone: boolean;
   /** The list has never shown an address. */
   isListEmpty: boolean;

@@ -54,7 +54,10 @@ const eventColumns = pick({
   data: [sql`e.data`, facts],
 });
 
-/** Returns the events behind `after`, oldest first: at most `max`, fewer if they are large, but at least one. */
+/**
+ * Returns the events with numbers above `after`, oldest first: at most `max`, fewer if they are large, but at least
+ * one.
+ */
 export async function readEvents(db: LedgerDb, after: number, max: number): Promise<FeedEvent[]> {
   return await query(db)`
     select ${eventColumns}

@@ -3,7 +3,7 @@ import { number, orNull, out, query } from '../connection/query-rows.ts';
 import { events } from '../schema/events.ts';
 import { type FeedEvent, readEvents } from './event-store.ts';
 
-/** `ahead`: the feed ends before the position. `deleted`: the events behind the position are no longer kept. */
+/** `ahead`: the feed ends before the position. `deleted`: the events after the position are no longer kept. */
 export type FeedPage =
   | { kind: 'events'; events: FeedEvent[] }
   | { kind: 'ahead'; head: number }
@@ -11,7 +11,7 @@ export type FeedPage =
 
 export type FeedReader = {
   /**
-   * Returns the events behind the position, oldest first, at most `max`. Equal calls at once share one reading, unless
+   * Returns the events after the position, oldest first, at most `max`. Equal calls at once share one reading, unless
    * a `wake` came after it began.
    */
   read(after: number, max: number): Promise<FeedPage>;

@@ -13,7 +13,7 @@ export type ClaimedDelivery = { event: FeedEvent; attempt: number };
 /** Failure of an attempt. `isGone`: the receiver answered 410, so no further event may be sent to it. */
 export type DeliveryFailure = { message: string; isGone: boolean };
 
-/** Adds the receivers that are new; they begin behind the latest event. */
+/** Adds the new receivers; they begin after the latest event. */
 export async function addReceivers(db: LedgerDb, names: readonly string[]): Promise<void> {
   await db.execute(sql`
     insert into engine.webhooks (name, position)

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { ToldTotal } from '../../kernel/vocabulary.ts';
+import type { ReportedTotal } from '../../kernel/vocabulary.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, object, orNull, out, pick, query } from '../connection/query-rows.ts';
 import { streams } from '../own-tables.ts';
@@ -9,7 +9,7 @@ import { guestsOf, leaseMs, type StreamRow } from './stream-store.ts';
 type SavedStream = {
   counts: Pick<StreamRow, 'ledgerCount' | 'guests' | 'conflicts'> | null;
   /** The total that was stored before. */
-  before: ToldTotal;
+  before: ReportedTotal;
 };
 
 /**
@@ -63,19 +63,19 @@ export async function saveStream(
 export async function saveEvenTotal(
   db: LedgerDb,
   name: string,
-  { serviceTotal, totalObservation }: ToldTotal,
+  { serviceTotal, totalObservation }: ReportedTotal,
 ): Promise<boolean> {
-  const told = sql`${serviceTotal}::bigint`;
+  const reported = sql`${serviceTotal}::bigint`;
   const observation = sql`${totalObservation}::bigint`;
-  const isLater = sql`(${told} is not null and total_observation < ${observation})`;
+  const isLater = sql`(${reported} is not null and total_observation < ${observation})`;
   const saved = await query(db)`
     update own.streams
-       set service_total = case when ${isLater} then ${told} else service_total end,
+       set service_total = case when ${isLater} then ${reported} else service_total end,
            total_observation = case when ${isLater} then ${observation} else total_observation end
      where name = ${name}
-       and case when ${told} is null then service_total is null
-                else not is_backed or (${isLater} and ${told} >= coalesce(service_total, 0)
-                  and ${told} = ledger_count + accepted_difference + ${guestsOf(name)}) end
+       and case when ${reported} is null then service_total is null
+                else not is_backed or (${isLater} and ${reported} >= coalesce(service_total, 0)
+                  and ${reported} = ledger_count + accepted_difference + ${guestsOf(name)}) end
     returning ${pick({ name: streams.name })}`;
   return saved.length > 0;
 }

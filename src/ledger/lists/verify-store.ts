@@ -17,8 +17,8 @@ import { isTampered } from '../transactions/row-seal.ts';
 
 export type Comparison = { missing: string[]; different: RowDifference[] };
 /**
- * Comparison of list rows. `altered`: rows equal to their list rows of which only their details can show a difference,
- * such as rows that another writer changed.
+ * Comparison of list rows. `altered`: rows that equal their list rows, but whose details may differ, for example
+ * because another program changed the row.
  */
 export type ListComparison = Comparison & { altered: string[] };
 
@@ -156,7 +156,7 @@ export async function daysOfRows(db: LedgerDb, orderNos: string[]): Promise<(num
 }
 
 /** Returns those of the rows for which the ledger has a later answer. */
-export async function heardSince(
+export async function answeredSince(
   db: LedgerDb,
   rows: { orderNo: string; observation: number }[],
 ): Promise<Set<string>> {

@@ -58,7 +58,7 @@ select ${isoText('now()')} as "readAt",
        (${problems}) as problems,
        (${coverage}) as coverage,
        (${streams}) as streams,
-       -- The streams count what is listed, so that no status walks over the whole history.
+       -- Uses the counts of the streams, so that reading the status does not read the whole history.
        ((select coalesce(sum(ledger_count), 0) from own.streams where name in ('deposit', 'withdraw'))
          + (select count(*) from own.transactions where not is_listed))::float8 as total,
        waiting.incomplete::float8 as incomplete,

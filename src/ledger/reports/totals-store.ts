@@ -32,7 +32,7 @@ export async function compareTotals(db: LedgerDb): Promise<TotalsComparison> {
 }
 
 /** Corrects the running totals. Returns the number of groups that were wrong. */
-export async function mendTotals(db: LedgerDb): Promise<number> {
+export async function correctTotals(db: LedgerDb): Promise<number> {
   const [row] = await query(db)`select engine.mend_totals() as ${out('mended', number)}`;
   return row?.mended ?? 0;
 }

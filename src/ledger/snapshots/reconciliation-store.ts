@@ -158,7 +158,7 @@ async function newestOrders(db: LedgerDb, symbols: string[]): Promise<Map<string
 /** Upper bound of the counted details. A backlog changes all the time, so the count matters only near its end. */
 const dueCountedMax = 10_000;
 
-/** Returns a number that also grows when a transaction commits behind others that got their numbers after it. */
+/** Returns a number that also grows when a transaction commits after others that got their numbers after it. */
 const latestOf = (table: 'transaction_changes' | 'balance_changes') =>
   sql`(select sum(id) from (select id from own.${sql.identifier(table)} order by id desc limit 1000) as latest)`;
 

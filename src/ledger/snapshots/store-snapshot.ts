@@ -81,7 +81,9 @@ async function isOvertaken(db: LedgerDb, name: string, observation: number): Pro
 /** Names of the snapshot tables. */
 export type SnapshotName = 'balances' | 'coins';
 
-/** Rows of each snapshot table that do not all vanish at once: every listed coin, and balances that are not 0. */
+/**
+ * Rows of each snapshot table that never all vanish at the same moment: every listed coin, and balances that are not 0.
+ */
 const lastingRows: Record<SnapshotName, SQL> = {
   balances: sql`is_listed and balance <> 0`,
   coins: sql`is_listed`,

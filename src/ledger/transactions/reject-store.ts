@@ -157,7 +157,7 @@ export async function resolveRejects(db: LedgerDb, ids: number[]): Promise<void>
 }
 
 /**
- * Marks rejects as resolved that have not occurred again since they were read: their payload may be another one by now.
+ * Marks rejects as resolved, except those that occurred again since they were read: their payload may have changed.
  * Returns the ids of those that it marked.
  */
 export async function resolveUnchanged(

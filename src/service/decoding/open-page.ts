@@ -23,7 +23,7 @@ export type AskedPlace = { pageNo: number; pageSize: number };
 
 /**
  * Reads a page object. A missing list, or null, {} or "" in its place, counts as empty if the total is 0 or the
- * requested page is beyond it. Without a total such a list behind page 1 may be the end of the list or a fault, so it
+ * requested page is beyond it. Without a total such a list after page 1 may be the end of the list or a fault, so it
  * is service-malformed with an OddAnswer as cause, unless `isLenient`. Throws service-malformed for any other page
  * without a list.
  */

@@ -15,7 +15,7 @@ export type SignerSource = {
   env?: Environment;
 };
 
-/** Returns the reason why the module cannot be run, as far as it shows without running it; null if there is none. */
+/** Returns the reason why the module cannot be run, if it can be seen without running it; null if there is none. */
 export function findModuleMistake(path: string): string | null {
   if (!existsSync(resolve(path))) return `WALLET_SIGNER: there is no module ${path}`;
   const distrust = findDistrust(resolve(path));

@@ -2,10 +2,10 @@ import { abortableSleep } from '../../kernel/abortable-sleep.ts';
 import type { TransactionRecord } from '../../kernel/wallet-records.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import {
+  answeredSince,
   type Comparison,
   compareDetails,
   compareListed,
-  heardSince,
   knownByNow,
 } from '../../ledger/lists/verify-store.ts';
 import type { RowDifference } from '../../ledger/row-difference.ts';
@@ -54,7 +54,7 @@ async function stillDifferent(
   const now = await compareListed(db, rows);
   const byList = new Map(now.different.map((row) => [row.orderNo, row]));
   const altered = new Set(now.altered);
-  const later = await heardSince(db, rows);
+  const later = await answeredSince(db, rows);
   const isByDetail = ({ orderNo, fields }: RowDifference) =>
     later.has(orderNo) && !fields.some(isOfListAlone);
   const asked = now.different.filter(isByDetail).map(({ orderNo }) => orderNo);

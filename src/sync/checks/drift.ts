@@ -22,7 +22,7 @@ export type Drift = Comparison & {
   unreadable: UnreadableFields[];
   /** Rows that arrived during the comparison, by the service's total; those that are missing are no drift. */
   arrivals: number;
-  /** The service refused the page where the list may end: rows behind it were not compared, if there are any. */
+  /** The service refused the page where the list may end: rows after it were not compared, if there are any. */
   isEndRefused: boolean;
 };
 

@@ -43,7 +43,7 @@ async function newestAtEnd<T>(
   const newest = latest(timesOf(asking, last));
   if (last.listed < size) return newest;
   const behind = await readPage(asking, lastPage + 1);
-  // Some services refuse a page behind the end; HTTP 500 says nothing about the end.
+  // Some services refuse a page after the end; HTTP 500 says nothing about the end.
   if (behind instanceof LedgerError) return behind.isAnswered ? null : newest;
   if (behind.listed === 0) return newest;
   return behind.listed < size ? latest(timesOf(asking, behind)) : null;

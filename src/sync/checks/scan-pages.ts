@@ -7,9 +7,9 @@ import type { ListPort, ScanNotes } from '../list/list-port.ts';
 import { createListSession } from '../list/list-session.ts';
 import type { ListState } from '../list/list-state.ts';
 import { scanList } from '../list/scan-list.ts';
+import { withMissingSizes } from '../streams/missing-size.ts';
 import { refuseNothing } from '../streams/refuse-nothing.ts';
 import type { WithObservation } from '../streams/stream.ts';
-import { withUnsaidSizes } from '../streams/unsaid-size.ts';
 import type { Progress, SyncContext } from '../sync-context.ts';
 
 const batchRows = 1_000;
@@ -48,7 +48,7 @@ export async function scanPages<T>(
   onRows: (rows: WithObservation<T>[], rejects: Reject[]) => Promise<void>,
 ): Promise<PagesScan> {
   const { pageSize, concurrency } = context.settings;
-  const sized = withUnsaidSizes(source, { requested: pageSize, learned: null });
+  const sized = withMissingSizes(source, { requested: pageSize, learned: null });
   const pages = createPageReader(sized, { requestedPageSize: pageSize, concurrency, signal });
   let startTotal: number | null = null;
   const scanned = { rows: 0, pages: 0 };

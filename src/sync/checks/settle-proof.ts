@@ -41,8 +41,8 @@ export async function settleProof<T>(
     async ({ owner, row }) => {
       const state = stateOf(row, context);
       const isAlone = row.passes === passesBefore + 1 && state.guests === 0;
-      const isToldAlready = isProven(state) && state.serviceTotal === scan?.state.serviceTotal;
-      if (isToldAlready) return;
+      const isKnownAlready = isProven(state) && state.serviceTotal === scan?.state.serviceTotal;
+      if (isKnownAlready) return;
       const opened = openStreamPort<T>(
         context,
         stream,

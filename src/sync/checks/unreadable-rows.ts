@@ -13,7 +13,7 @@ export type UnreadableRows = {
    * was requested before. A readable value of the detail counts.
    */
   askable(rows: TransactionRecord[]): Promise<string[]>;
-  /** Notes which of the rows are unreadable by now, after their rejects were stored or resolved. */
+  /** Notes which of the rows are unreadable; call it after their rejects were stored or resolved. */
   note(rows: TransactionRecord[]): Promise<void>;
   /** Returns the noted rows, without the fields that another answer showed and that differ. */
   except(different: RowDifference[]): UnreadableFields[];

@@ -2,7 +2,7 @@ import { isOfRequest, LedgerError } from '../../kernel/errors.ts';
 import { settleAllThenThrow } from '../../kernel/settle-all-then-throw.ts';
 import { type TransactionType, transactionTypes } from '../../kernel/vocabulary.ts';
 import type { Snapshot } from '../../kernel/wallet-records.ts';
-import { compareTotals, mendTotals } from '../../ledger/reports/totals-store.ts';
+import { compareTotals, correctTotals } from '../../ledger/reports/totals-store.ts';
 import {
   compareBalances,
   compareCoins,
@@ -47,7 +47,7 @@ export async function verifyLedger(context: SyncContext, options: Options): Prom
       source: 'balance-list',
       ask: () => client.listBalances(signal),
       compare: (records) => compareBalances(ledger.db, records, isWalletMoving),
-      mend: () => syncBalances(context, signal),
+      repair: () => syncBalances(context, signal),
     }),
   );
   await run('coins', () =>
@@ -55,7 +55,7 @@ export async function verifyLedger(context: SyncContext, options: Options): Prom
       source: 'coin-list',
       ask: () => client.listCoins(signal),
       compare: (records) => compareCoins(ledger.db, records),
-      mend: () => syncCoins(context, signal),
+      repair: () => syncCoins(context, signal),
     }),
   );
   for (const slip44 of context.settings.chains)
@@ -64,7 +64,7 @@ export async function verifyLedger(context: SyncContext, options: Options): Prom
   if (refused.length > 0) drifts.push({ ...emptyDrift('details'), missing: refused });
   const { compared, different } = await ledger.longTransaction(compareTotals);
   const totals = { ...emptyDrift('totals'), compared, different };
-  drifts.push(await mended(totals, options, () => ledger.longTransaction(mendTotals)));
+  drifts.push(await withRepair(totals, options, () => ledger.longTransaction(correctTotals)));
   return drifts;
 }
 
@@ -149,13 +149,13 @@ type VerifiedSnapshot<R> = {
   source: 'balance-list' | 'coin-list';
   ask: () => Promise<Snapshot<R>>;
   compare: (records: R[]) => Promise<SnapshotComparison>;
-  mend: () => Promise<unknown>;
+  repair: () => Promise<unknown>;
 };
 
 async function verifySnapshot<R>(
   { ledger }: SyncContext,
   options: Options,
-  { source, ask, compare, mend }: VerifiedSnapshot<R>,
+  { source, ask, compare, repair }: VerifiedSnapshot<R>,
 ): Promise<Drift> {
   const { records, rejects } = await ask();
   await ledger.transaction((db) => noteSnapshotRejects(db, source, rejects));
@@ -165,17 +165,17 @@ async function verifySnapshot<R>(
     compared: records.length,
     unstorable: unstoredRows(rejects),
   };
-  return await mended(drift, options, mend);
+  return await withRepair(drift, options, repair);
 }
 
-async function mended(
+async function withRepair(
   drift: Drift,
   { isRepair }: Verification,
-  mend: () => Promise<unknown>,
+  repair: () => Promise<unknown>,
 ): Promise<Drift> {
   const repairable = driftCount(drift) - unrepairableCount(drift);
   if (!isRepair || repairable === 0) return drift;
-  await mend();
+  await repair();
   // An answer with a row that cannot be stored may lack others, so no row counts as removed.
   const kept = drift.unstorable > 0 ? drift.extra.length : 0;
   return { ...drift, repaired: repairable - kept };

@@ -94,14 +94,14 @@ export function afterWholeScan(
   { walk, state: seen }: { walk: WalkProgress; state: ListState },
 ): ListState {
   const { serviceTotal, totalObservation, pageSize, checkpoint } = seen;
-  const told = {
+  const reported = {
     ...orderAfterScan(state, walk),
     serviceTotal,
     totalObservation,
     pageSize: pageSize ?? state.pageSize,
   };
   const { isTotalOlder } = checkpoint;
-  const met = withCheckpoint(told, { unseen: [], differingDays: [], fallen: 0, isTotalOlder });
+  const met = withCheckpoint(reported, { unseen: [], differingDays: [], fallen: 0, isTotalOlder });
   return withCheckpoint(afterCleanScan(met, walk), { fallen: checkpoint.fallen });
 }
 

@@ -1,6 +1,6 @@
 /** Decisions of a full scan after each page, and the scan's next progress. Pure. */
 import type { WalkProgress } from './list-checkpoint.ts';
-import { isTotalTold, type PageFacts, timeSteps } from './list-state.ts';
+import { isTotalReported, type PageFacts, timeSteps } from './list-state.ts';
 import { unstoredDays, unstoredMax } from './read-days.ts';
 
 /**
@@ -16,7 +16,7 @@ export const undatedMax = 500;
 
 export type ScanStep =
   | { kind: 'next' }
-  /** `isRepeated`: the page repeats the page before it, behind the end of the list. */
+  /** `isRepeated`: the page repeats the page before it, after the end of the list. */
   | { kind: 'end'; isRepeated: boolean }
   | { kind: 'rewind'; toPage: number }
   | { kind: 'realign'; toPage: number }
@@ -37,7 +37,7 @@ export type PageBefore = {
 
 /**
  * Pages on which the list ends by its total, and on which it would end with the rows that the ledger holds.
- * `isFollowed`: the page behind this one has other rows, whatever the total says.
+ * `isFollowed`: the page after this one has other rows, whatever the total says.
  */
 export type ExpectedEnds = { last: number; lastHeld: number; isFollowed: boolean };
 
@@ -142,7 +142,7 @@ function isTorn(
 }
 
 /**
- * Counts the removed rows by the fall of the total. Some services report a total of 0 for a page behind the end, which
+ * Counts the removed rows by the fall of the total. Some services report a total of 0 for a page after the end, which
  * is no information about removed rows.
  */
 function removedRows(walk: WalkProgress, facts: PageFacts): number {
@@ -171,7 +171,7 @@ export function afterStep(
   // The limit of rewinds is reached, so rows may have been missed at this page boundary.
   const isSeamOpen = !isBack && stepBack(walk, facts, before) !== undefined;
   const isShort = !walk.isLastFull && !isRepeated && facts.listed > 0;
-  const hasShortPages = walk.hasShortPages || isShort || isEndUntold(walk, facts);
+  const hasShortPages = walk.hasShortPages || isShort || isEndUncertain(walk, facts);
   return {
     ...walk,
     rising: walk.rising + steps.rising + seam.rising,
@@ -220,14 +220,14 @@ function isAnyKnown(keys: string[], recentKeys: PageBefore['recentKeys']): boole
 /** Returns the total after a page. `fall` is known from other requests. */
 function totalAfter(walk: WalkProgress, facts: PageFacts, fall: number): number | null {
   const fallenTo = walk.lastTotal === null ? null : Math.max(0, walk.lastTotal - fall);
-  return isTotalTold(facts, true) ? facts.total : fallenTo;
+  return isTotalReported(facts, true) ? facts.total : fallenTo;
 }
 
 /**
  * Returns true for an empty page where the list should have rows, if its total is missing or 0. Another replica may
  * have answered.
  */
-function isEndUntold(walk: WalkProgress, { page, size, listed, total }: PageFacts): boolean {
+function isEndUncertain(walk: WalkProgress, { page, size, listed, total }: PageFacts): boolean {
   return listed === 0 && !total && (page - 1) * size < (walk.lastTotal ?? 0);
 }
 

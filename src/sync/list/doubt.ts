@@ -1,13 +1,13 @@
 /**
  * Bounds of the cost of a doubt. Pure.
  *
- *   mismatch ─▶ check again ─▶ it stands ─▶ search by rank ─▶ full scan ─▶ explained, or accepted
+ *   mismatch ─▶ check again ─▶ it persists ─▶ search by rank ─▶ full scan ─▶ explained, or accepted
  *
- * A mismatch stands while the rows counted when it was first seen are still missing, or still not counted. A total that
- * runs ahead or lags makes a new mismatch with every arrival, but none that stands. Requests for doubts stay within the
- * cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A row in two lists is a
- * doubt of both, whatever they count: a row that came and one that moved away make counts equal. A backfill, a short
- * list in a command, and one full scan per AUDIT_CYCLE are exempt.
+ * A mismatch persists while the rows counted when it was first seen are still missing, or still not counted. A total
+ * that runs ahead or lags makes a new mismatch with every arrival, but none that persists. Requests for doubts stay
+ * within the cost of ordinary reading, so that a service that counts wrong costs at most twice as much. A row in two
+ * lists is a doubt of both, whatever they count: a row that came and one that moved away make counts equal. A backfill,
+ * a short list in a command, and one full scan per AUDIT_CYCLE are exempt.
  */
 import { type ListState, lastPage, missingRows, pagesFor, withCheckpoint } from './list-state.ts';
 
@@ -53,7 +53,7 @@ export const efforts = {
 
 /** Factor on `standMs` for a ledger that is ahead of the service: the usual cause is a cached total. */
 const lagFactor = 3;
-/** Factor on `standMs` after which a mismatch is examined although its rows change, because it never ends either. */
+/** Factor on `standMs` after which a mismatch is examined even if its rows change all the time. */
 const busyFactor = 6;
 const fruitlessMax = 10;
 /**
@@ -228,7 +228,7 @@ export function isScanAffordable(state: ListState, effort: Effort, now: number):
 }
 
 /**
- * Estimates the requests of a full scan. The list may continue behind the service's total, and the scan may need as
+ * Estimates the requests of a full scan. The list may continue beyond the service's total, and the scan may need as
  * many rewinds as the last one.
  */
 function requestsToScan(state: ListState): number {

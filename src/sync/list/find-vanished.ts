@@ -147,7 +147,7 @@ export type PageRange = { low: number; high: number };
 
 /**
  * Halves the list until two adjacent pages are left: the vanished row belongs on them. A short list is not halved. If
- * the list ends with a full page, the range includes the empty page behind it, which shows the end.
+ * the list ends with a full page, the range includes the empty page after it, which shows the end.
  */
 async function narrow<P extends PageFacts>(
   session: ListSession<P>,

@@ -30,7 +30,7 @@ const walkSchema = z.object({
   rewinds: int,
   /** The last page was full, so the list may continue even if the total says otherwise. */
   isLastFull: z.boolean(),
-  /** A page that was not full had rows behind it: it may have lacked some of its own. */
+  /** A page that was not full had rows after it: it may have lacked some of its own. */
   hasShortPages: z.boolean(),
   /** Every boundary between two pages was consistent so far. */
   isClean: z.boolean(),

@@ -67,7 +67,7 @@ export function createPageReader<T>(
     requestedPageSize: pages.size,
     aheadCount: () => ahead.size,
     async read(page, upTo, isFresh) {
-      // A page fetched ahead was requested as one within the list, so it is not used for a page that may lie behind it.
+      // A page fetched ahead was requested as one within the list, so it is not used for a page that may lie after it.
       if (ahead.size > 0 && (isFresh || !ahead.has(page) || page > upTo)) forgetAhead();
       const fetched = ahead.get(page);
       ahead.delete(page);

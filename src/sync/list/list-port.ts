@@ -1,4 +1,4 @@
-import type { ReadDays, ToldTotal } from '../../kernel/vocabulary.ts';
+import type { ReadDays, ReportedTotal } from '../../kernel/vocabulary.ts';
 import type { ListState, PageFacts } from './list-state.ts';
 
 /** A full scan: the first one of a list, or a further one. */
@@ -13,7 +13,7 @@ export type Stored = {
   /** Rows that this list and another one show, guests included. */
   conflicts: number;
   /** Total that another writer has stored since the pass last did. */
-  totalBeside?: ToldTotal | null;
+  totalBeside?: ReportedTotal | null;
   /** Null: the days were not compared, because the ledger counts rows of this list in another one. */
   differingDays: number[] | null;
 };

@@ -1,4 +1,4 @@
-import type { ReadDays, ToldTotal } from '../../kernel/vocabulary.ts';
+import type { ReadDays, ReportedTotal } from '../../kernel/vocabulary.ts';
 import { afterSizes, onActualGrid } from './clamped-size.ts';
 import type { Batch, Found, ListPort, Stored } from './list-port.ts';
 import {
@@ -9,7 +9,7 @@ import {
   withDifferingDays,
   withoutKeys,
 } from './list-state.ts';
-import { afterTotalBeside, createToldTotals } from './told-totals.ts';
+import { afterTotalBeside, createReportedTotals } from './reported-totals.ts';
 
 /** Access of one pass to a list: reads and stores through the port, and is the only holder of the state. */
 export type ListSession<P extends PageFacts = PageFacts> = {
@@ -45,7 +45,7 @@ export function createListSession<P extends PageFacts>(
 
 class Session<P extends PageFacts> implements ListSession<P> {
   readonly port: ListPort<P>;
-  readonly #totals = createToldTotals();
+  readonly #totals = createReportedTotals();
   #state: ListState;
   #written: ListState;
   #requests = 0;
@@ -53,7 +53,7 @@ class Session<P extends PageFacts> implements ListSession<P> {
   #latestAnswer = 0;
   #unstored = new Set<PageFacts>();
   /** The latest total that another writer has stored during this pass. */
-  #totalBeside: ToldTotal | null = null;
+  #totalBeside: ReportedTotal | null = null;
 
   constructor(port: ListPort<P>, initial: ListState) {
     this.port = port;
@@ -121,20 +121,20 @@ class Session<P extends PageFacts> implements ListSession<P> {
 
   prepare(batch: Batch<P>) {
     const prepared = this.#state;
-    const telling = this.#totals.now();
+    const totals = this.#totals.now();
     const write = this.port.prepare(batch, prepared);
     for (const facts of batch.pages) this.#unstored.delete(facts);
     return async () => {
       let committed = prepared;
       const stored = await write((found) => {
         const isOlder =
-          prepared.checkpoint.isTotalOlder || this.#totals.isOlder(telling, found.inserted);
+          prepared.checkpoint.isTotalOlder || this.#totals.isOlder(totals, found.inserted);
         const known = withFindings(withTotal(prepared, this.#totalBeside), this.#state);
         const next = withCheckpoint(known, { isTotalOlder: isOlder });
         committed = afterComparison(next, found, batch.isGlance);
         return committed;
       });
-      this.#totals.end(telling, stored.inserted);
+      this.#totals.end(totals, stored.inserted);
       if (this.#totals.isOlder(this.#totals.now(), 0))
         this.#state = withCheckpoint(this.#state, { isTotalOlder: true });
       this.settle(stored, batch.isGlance);
@@ -146,8 +146,8 @@ class Session<P extends PageFacts> implements ListSession<P> {
   settle(stored: Stored, isGlance = false) {
     const { ledgerCount, guests, conflicts, totalBeside } = stored;
     this.#totalBeside = totalBeside ?? this.#totalBeside;
-    const told = totalBeside ? afterTotalBeside(this.#state, totalBeside) : this.#state;
-    const counted = { ...told, ledgerCount, guests, conflicts };
+    const reported = totalBeside ? afterTotalBeside(this.#state, totalBeside) : this.#state;
+    const counted = { ...reported, ledgerCount, guests, conflicts };
     this.#state = afterComparison(counted, stored, isGlance);
   }
 
@@ -168,7 +168,7 @@ function afterComparison(state: ListState, { differingDays }: Found, isGlance = 
 }
 
 /** Returns the prepared state with the total that another writer has stored since, and its fall. */
-function withTotal(prepared: ListState, beside: ToldTotal | null): ListState {
+function withTotal(prepared: ListState, beside: ReportedTotal | null): ListState {
   const isLater = beside !== null && beside.totalObservation > prepared.totalObservation;
   return isLater ? afterTotalBeside(prepared, beside) : prepared;
 }

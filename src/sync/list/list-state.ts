@@ -43,7 +43,7 @@ export type PageFacts = DatedRows & {
   lastTime: number | null;
   /** Hash of the rows: equal for two pages with the same rows. */
   fingerprint: string;
-  /** The service refused the page, which by the total lies behind the list's end. It has no size and no total. */
+  /** The service refused the page, which by the total lies after the list's end. It has no size and no total. */
   isRefused?: boolean | undefined;
   /** The request was sent after the answer to the page before; false: fetched ahead. */
   isFresh: boolean;
@@ -198,10 +198,10 @@ export function rankProbe(
 }
 
 /**
- * Returns true if the page shows the present length of the list. Some services report a total of 0 for a page behind
+ * Returns true if the page shows the present length of the list. Some services report a total of 0 for a page after
  * the end.
  */
-export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolean): boolean {
+export function isTotalReported({ page, total, listed }: PageFacts, isLatest: boolean): boolean {
   return isLatest && total !== null && (listed > 0 || total > 0 || page === 1);
 }
 
@@ -209,30 +209,30 @@ export function isTotalTold({ page, total, listed }: PageFacts, isLatest: boolea
  * Returns true if the known total does not count all rows. The rows of the page go beyond its total or, without one,
  * beyond the known total; or those of an earlier page did, and no page with rows has reported a total since.
  */
-function isOlderTotal(state: ListState, facts: PageFacts, isTelling: boolean): boolean {
+function isOlderTotal(state: ListState, facts: PageFacts, isReporting: boolean): boolean {
   const { page, size, total, listed } = facts;
   const counted = total ?? state.serviceTotal;
   const isBeyond = counted !== null && listed > 0 && (page - 1) * size + listed > counted;
-  const isToldAgain = isTelling && (listed > 0 || page === 1);
-  return isBeyond || (state.checkpoint.isTotalOlder && !isToldAgain);
+  const isReportedAgain = isReporting && (listed > 0 || page === 1);
+  return isBeyond || (state.checkpoint.isTotalOlder && !isReportedAgain);
 }
 
 /** Returns the state after a page. `isLatest`: no later answer was processed before. */
 export function afterPage(state: ListState, facts: PageFacts, isLatest: boolean): ListState {
   const { serviceTotal, checkpoint } = state;
-  const isTelling = isTotalTold(facts, isLatest);
-  const total = isTelling ? facts.total : serviceTotal;
+  const isReporting = isTotalReported(facts, isLatest);
+  const total = isReporting ? facts.total : serviceTotal;
   const fall = Math.max(0, (serviceTotal ?? 0) - (total ?? 0));
   const fallen = checkpoint.fallen + fall;
   const unseen = withoutKeys(checkpoint.unseen, facts.keys);
   // A fall could not show before the first total: equal counts do not show which rows were removed since the scan.
   const isScanUnclean =
     checkpoint.isScanUnclean || (state.isBacked && serviceTotal === null && total !== null);
-  const isTotalOlder = isOlderTotal(state, facts, isTelling);
+  const isTotalOlder = isOlderTotal(state, facts, isReporting);
   return {
     ...state,
     checkpoint: { ...checkpoint, fallen, unseen, isTotalOlder, isScanUnclean },
-    totalObservation: isTelling ? facts.observation : state.totalObservation,
+    totalObservation: isReporting ? facts.observation : state.totalObservation,
     serviceTotal: total,
     pageSize: facts.listed > 0 ? facts.size : state.pageSize,
     listOrder: state.isOrderFixed ? state.listOrder : learnedOrder(state.listOrder, facts.times),

@@ -45,7 +45,7 @@ export function createPassScans(): PassScans {
         state.ledgerCount > unjudged.ledgerCount ||
         state.checkpoint.unseen.length < unjudged.checkpoint.unseen.length;
       withoutNewRows = hasProgressed ? 0 : withoutNewRows + 1;
-      // The next scan would end in the same way: the service refuses the page behind the last one.
+      // The next scan would end in the same way: the service refuses the page after the last one.
       if (state.checkpoint.isEndUnproven && !hasProgressed) withoutNewRows = scansWithoutNewRowsMax;
       unjudged = null;
       // The scans of one pass count as one, because the backoff concerns later passes.

@@ -80,7 +80,7 @@ async function pollHeadOnce<P extends PageFacts>(
   const first = await session.read(1, 1);
   const firstTotal = session.state.serviceTotal ?? 0;
   noteHead(session, first);
-  // A pass that did not end may have left rows unread behind those of the first page.
+  // A pass that did not end may have left rows unread after those of the first page.
   const isSame = isAfterEnd && first.fingerprint === known;
   let inserted = 0;
   let quietPages = 0;
@@ -106,7 +106,7 @@ async function pollHeadOnce<P extends PageFacts>(
 }
 
 /**
- * Reads the page behind one of the start. Returns null if the service refuses it and the list may end before it: only a
+ * Reads the page after one of the start. Returns null if the service refuses it and the list may end before it: only a
  * scan shows if the list continues there.
  */
 async function readBehind<P extends PageFacts>(
@@ -165,7 +165,7 @@ function newPages(state: ListState): number {
 
 /**
  * Returns the number of pages at the start that the rows stored since the end of the last pass may fill, and one
- * more. A pass that was interrupted leaves a gap behind its rows.
+ * more. A pass that was interrupted leaves a gap after its rows.
  */
 function unendedPages(state: ListState): number {
   const { lastSeen } = state.checkpoint;

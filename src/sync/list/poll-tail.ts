@@ -20,7 +20,7 @@ export async function pollTail<P extends PageFacts>(session: ListSession<P>): Pr
     inserted += added;
     const isSettled = missingRows(session.state) === 0;
     const isOver = isSettled || isKnownCounts(session.state);
-    // A total that counts too few rows does not count those behind a full page either.
+    // A total that counts too few rows does not count those after a full page either.
     const isGuided = !isTotalShort(session.state) || facts.listed < facts.size;
     const isFollowed = mayBeFollowed(session.state, facts, { added, heldBefore });
     const isEnd = (isOver && isGuided) || isTailEnd(session.state, facts, { previous, isFollowed });
@@ -31,7 +31,7 @@ export async function pollTail<P extends PageFacts>(session: ListSession<P>): Pr
 }
 
 /**
- * Returns true for a short page of a list without a total that may have others behind it. Either it has brought new
+ * Returns true for a short page of a list without a total that may have others after it. Either it has brought new
  * rows, or it shows more known rows than its place allows, because pages are smaller than they claim.
  */
 function mayBeFollowed(
@@ -42,7 +42,7 @@ function mayBeFollowed(
   return serviceTotal === null && (added > 0 || listed > heldBefore - (page - 1) * size);
 }
 
-/** Reads the page behind one of the end. If it follows a short page and has rows, pages are smaller than they claim. */
+/** Reads the page after one of the end. If it follows a short page and has rows, pages are smaller than they claim. */
 async function readBehindTail<P extends PageFacts>(
   session: ListSession<P>,
   { page, size, listed, fingerprint }: P,
@@ -81,7 +81,7 @@ function lastKnown(state: ListState): number {
   return pagesFor(state.serviceTotal ?? state.ledgerCount + state.guests, state);
 }
 
-/** Returns true at the end of the list. A full page may have others behind it that the total does not count yet. */
+/** Returns true at the end of the list. A full page may have others after it that the total does not count yet. */
 function isTailEnd(
   state: ListState,
   facts: PageFacts,

@@ -117,9 +117,9 @@ export function readOn(
   });
   const { edge, day, rows, isDayWhole, closed } = place;
   const edgeKeys = place.edgeKey === undefined ? [] : [place.edgeKey, ...(place.otherKeys ?? [])];
-  const isTold = edgeKeys.length <= edgeKeysMax;
+  const isBounded = edgeKeys.length <= edgeKeysMax;
   const unstored = unstoredSoFar(reading, facts);
-  const isKnown = isTold && (unstored.unstored ?? []).length <= unstoredMax;
+  const isKnown = isBounded && (unstored.unstored ?? []).length <= unstoredMax;
   const moved = { ...reading, edge, edgeKeys, day, rows, isDayWhole };
   const next = { ...moved, ...unstored };
   const isHeadNew = reading.edgeKeys.length === 0 && head !== null;
@@ -150,7 +150,7 @@ type Place = {
   closed: [day: number, rows: number][];
 };
 
-/** Moves the position by one row at or behind the edge. */
+/** Moves the position by one row at or after the edge. */
 function passRow(place: Place, time: number, key: string): void {
   if (time === place.edge) {
     if (key === place.edgeKey || place.otherKeys?.has(key)) return;

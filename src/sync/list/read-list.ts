@@ -119,8 +119,7 @@ async function resolveDoubts<P extends PageFacts>(pass: Pass<P>): Promise<boolea
 }
 
 /**
- * Returns true if something about the list is not explained and, where passes usually explain it, has not been for
- * long.
+ * Returns true if something about the list is not explained. What passes usually explain counts only after some time.
  */
 function isUnresolved<P extends PageFacts>({ session, effort, scans }: Pass<P>): boolean {
   const { state, port } = session;

@@ -10,7 +10,7 @@ import { pageFailure } from './divide-page.ts';
 import type { DividedPage, DivisionMemory } from './division-memory.ts';
 import type { ListSource } from './list-source.ts';
 
-/** Number of requests that look for the first known row behind new ones. Rows may arrive between two of them. */
+/** Number of requests that look for the first known row after new ones. Rows may arrive between two of them. */
 const looksMax = 4;
 /** Factor by which a look grows where no total shows how many rows have arrived. */
 const growth = 4;

@@ -15,7 +15,7 @@ export function lastCounted(page: number, state: ListState): number {
 }
 
 /**
- * Reads a page. A refused page counts as lying behind the list's end if the pages before show that the list has ended,
+ * Reads a page. A refused page counts as lying after the list's end if the pages before show that the list has ended,
  * or that pages are larger than assumed. Without a total the same holds for a page that ends with HTTP 5xx, but only if
  * a page of another size shows the end.
  */

@@ -57,7 +57,7 @@ export function walkOf<P extends PageFacts>({ state }: ListSession<P>): WalkProg
   return walk;
 }
 
-/** Reads the next page; returns the refusal of one that may lie behind the list's end. */
+/** Reads the next page; returns the refusal of one that may lie after the list's end. */
 export async function readNext<P extends PageFacts>(
   session: ListSession<P>,
   { isFresh }: Cursor<P>,
@@ -93,7 +93,7 @@ export function stepBackFromRefusal<P extends PageFacts>(
  * Ends a scan at a page that the service refuses. It proves nothing, unless a page of another size shows that the list
  * ends with the page before; the rows that it met are stored. Throws `refusal` if the total says that rows follow a
  * full page, or if it is a failure such as HTTP 500 and no such page shows the end. Without a `refusal` the page lies
- * behind the end by the total.
+ * after the end by the total.
  */
 export async function endAtRefusal<P extends PageFacts>(
   session: ListSession<P>,
@@ -124,7 +124,7 @@ function lastOf({ nextPage, pageSize, isLastFull }: WalkProgress, { recentKeys }
   return { page: nextPage - 1, size, listed: isLastFull ? size : keys.length, keys };
 }
 
-/** Moves the cursor past a page. `isNext`: the scan continues with the page behind this one. */
+/** Moves the cursor past a page. `isNext`: the scan continues with the page after this one. */
 export function movePast<P extends PageFacts>(cursor: Cursor<P>, facts: P, isNext: boolean): void {
   cursor.previousFingerprint = isNext ? facts.fingerprint : null;
   cursor.previousTime = isNext ? facts.lastTime : null;

@@ -7,7 +7,7 @@ const endlessMin = 10;
 
 /**
  * Returns the last page to request as a page of the list; a refusal beyond it means the list's end. The list may
- * continue behind a full page, unless the total ends exactly there.
+ * continue after a full page, unless the total ends exactly there.
  */
 export function upTo(state: ListState, walk: WalkProgress): number {
   const last = lastPage(state);
@@ -18,12 +18,12 @@ export function upTo(state: ListState, walk: WalkProgress): number {
 }
 
 /**
- * Code for a page that came instead of the requested one. Some services send their last page for one behind it, others
+ * Code for a page that came instead of the requested one. Some services send their last page for a later one, others
  * always send the same page.
  */
 const pageIgnoredCode = 'service-parameters';
 
-/** Codes of the errors by which some services answer a page behind the end of a list. */
+/** Codes of the errors by which some services answer a page after the end of a list. */
 const endCodes = new Set<string>(['service-refused', 'service-unsettled', pageIgnoredCode]);
 
 /** Returns true if the failure to read the next page may mean the list's end. */
@@ -37,7 +37,7 @@ export function mayBeEnd(
 
 /**
  * Returns true for an answer such as HTTP 500 to a page of a list without a total: some services fail in this way
- * behind the end. A service that is down does the same, so only a page of another size shows that the list ends there.
+ * after the end. A service that is down does the same, so only a page of another size shows that the list ends there.
  */
 export function isFailureBehind(
   error: unknown,
@@ -47,14 +47,14 @@ export function isFailureBehind(
 }
 
 /**
- * Returns true for a refusal of the page behind `shown` rows, all on full pages, if the total does not say that more
+ * Returns true for a refusal of the page after `shown` rows, all on full pages, if the total does not say that more
  * follow. It may be the list's end or a fault.
  */
 export function isEndRefused(error: unknown, shown: number, state: ListState): boolean {
   return isRefusal(error) && isTotalShown(shown, state);
 }
 
-/** Returns true for a refusal that may mean that the page lies behind the list's end. */
+/** Returns true for a refusal that may mean that the page lies after the list's end. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof LedgerError && endCodes.has(error.code);
 }
@@ -85,7 +85,7 @@ export type EndPage = { page: number; size: number; rows: number; lastKey: strin
 
 /**
  * Returns the page of another size that shows whether a list ends with this page, although the service refuses the one
- * behind it: at that size the end lies within a page. Smaller sizes are preferred. The service must have served as many
+ * after it: at that size the end lies within a page. Smaller sizes are preferred. The service must have served as many
  * rows as that page can have, so for a short page there may be none: null.
  */
 export function endPage({ page, size: usual, listed, keys }: LastPage): EndPage | null {
@@ -110,7 +110,7 @@ export function isEndShown({ listed, size, keys }: PageFacts, end: EndPage): boo
 
 /**
  * Returns true if the list has no end because it repeats its last page, each time in another order. The page lies far
- * behind the end, and more than half of the rows were read before. `different`: upper bound of the list's different
+ * after the end, and more than half of the rows were read before. `different`: upper bound of the list's different
  * rows by the ledger. Counts rows, not pages, because an answer may claim a larger size than it has.
  */
 export function isEndless(

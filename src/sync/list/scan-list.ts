@@ -202,7 +202,7 @@ function takeFacts<P extends PageFacts>(
   movePast(cursor, facts, isNext);
   // Only noted keys show which rows an endless scan has met.
   const stepped = isOver ? { ...next, isClean: next.isClean && walk.notesKeys } : next;
-  // After a step back the rows are read again behind those that moved up, in the list's order.
+  // After a step back the rows are read again after those that moved up, in the list's order.
   const dated =
     'toPage' in step ? { walk: stepped, days: null } : readDaysOn(session.state, stepped, facts);
   cursor.end = step.kind === 'end' ? 'reached' : null;

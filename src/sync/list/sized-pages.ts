@@ -80,7 +80,7 @@ export function createSizedPages<T>(
   };
 }
 
-/** Returns true for a failure that a page behind the list's end does not explain. */
+/** Returns true for a failure that a page after the list's end does not explain. */
 function isFault({ code, isAnswered }: LedgerError): boolean {
   return code === 'service-malformed' || isAnswered;
 }

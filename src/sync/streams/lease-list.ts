@@ -90,7 +90,7 @@ export function takenOver(name: string): LedgerError {
 }
 
 /**
- * Frees the list after a failed pass, also if its lease may be another's by now: while this process lives, others would
+ * Frees the list after a failed pass, even if another pass may have its lease: while this process lives, others would
  * wait until the lease expires.
  */
 export async function freeList(

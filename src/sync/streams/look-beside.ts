@@ -43,10 +43,10 @@ export async function lookBeside<T>(
   if (await stream.areStored?.(ledger.db, rows)) return report;
   const checkpoint = parseCheckpoint(head.checkpoint);
   const store = stream.prepareRows(rows, checkpoint !== null && hasEndedScan(checkpoint));
-  const told = { serviceTotal: page.totalSize, totalObservation: observation };
+  const reported = { serviceTotal: page.totalSize, totalObservation: observation };
   const storeEven = async (db: LedgerDb) => {
     const stored = await store(db);
-    if (!(await saveEvenTotal(db, stream.name, told))) throw new UnevenCount();
+    if (!(await saveEvenTotal(db, stream.name, reported))) throw new UnevenCount();
     return stored;
   };
   const stored = await ledger.transaction(storeEven, findingByKey).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { saveStream } from '../../ledger/lists/stream-state-store.ts';
 import type { Checkpoint } from '../list/list-checkpoint.ts';
 import type { Stored } from '../list/list-port.ts';
 import { doubtOf, type ListState } from '../list/list-state.ts';
-import { afterTotalBeside } from '../list/told-totals.ts';
+import { afterTotalBeside } from '../list/reported-totals.ts';
 import { takenOver } from './lease-list.ts';
 
 /** Result of a save: the ledger's counts, and the number of the answer whose total is stored now. */
@@ -51,11 +51,11 @@ export function createSaves(
         const { counts, before } = await save(db, next, known);
         if (counts)
           return { ...counts, totalBeside: null, totalObservation: next.totalObservation };
-        const told = afterTotalBeside(next, before);
-        const again = await save(db, told, before.totalObservation);
+        const reported = afterTotalBeside(next, before);
+        const again = await save(db, reported, before.totalObservation);
         if (!again.counts)
           throw new Error(`another total of the list ${name} was stored meanwhile`);
-        const { totalObservation } = told;
+        const { totalObservation } = reported;
         return { ...again.counts, totalBeside: before, totalObservation };
       };
     },

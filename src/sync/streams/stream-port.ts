@@ -26,13 +26,13 @@ import {
   type SyncReport,
 } from '../sync-context.ts';
 import type { Leased } from './lease-list.ts';
+import { withMissingSizes } from './missing-size.ts';
 import { notesOf } from './notes-of-scan.ts';
 import { createRefusal } from './refuse-nothing.ts';
 import { createSaves } from './save-state.ts';
 import { createSlice } from './slice.ts';
 import { prepareBatch } from './store-batch.ts';
 import { createLanedSource, type Stream, type WithObservation } from './stream.ts';
-import { withUnsaidSizes } from './unsaid-size.ts';
 
 export type PortOptions = {
   signal: AbortSignal;
@@ -66,7 +66,7 @@ export function openStreamPort<T>(
   const sizes = probeOf(state, context.settings.pageSize, context.clock());
   const { source, scanning } = createLanedSource(stream, isKnownEmpty(state));
   const learned = { requested: requestedPageSize, learned: state.pageSize };
-  const pages = createPageReader(withUnsaidSizes(source, learned), {
+  const pages = createPageReader(withMissingSizes(source, learned), {
     requestedPageSize,
     probeSize: sizes.probe,
     concurrency,

@@ -147,7 +147,7 @@ test('an order: its postings, debits beside credits, and what is not booked yet'
   ]);
   expect(text).toContain('not booked: the fee is not known yet');
   const none = (await get('/transactions/order-2')).text;
-  expect(none).toContain('None. Only what the service lists in a success state');
+  expect(none).toContain('None. Only transactions that the service lists in a success state');
 });
 
 test('the chain of a page is named beside its number', async () => {

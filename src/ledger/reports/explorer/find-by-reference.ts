@@ -18,7 +18,7 @@ const columns = pick({
 
 /**
  * Returns the addresses that were handed out for exactly this reference, by chain; at most 100. The index of references
- * begins with the chain, so each chain that has addresses is looked at once.
+ * begins with the chain, so the search makes one index lookup per chain with addresses.
  */
 export async function findByReference(
   db: LedgerDb,

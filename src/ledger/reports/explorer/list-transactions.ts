@@ -34,7 +34,7 @@ export type TransactionFilter = {
   sender: string | null;
   /** Only rows that are not final. */
   isOpen: boolean;
-  /** Rows behind this place. */
+  /** Rows after this place. */
   before: Position | null;
 };
 
@@ -135,7 +135,7 @@ async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage>
     if (read.stop && (stop === null || comparePlaces(read.stop, stop) < 0)) stop = read.stop;
   }
   rows.sort(comparePlaces);
-  // Rows of one stream behind the place where another one stopped belong to the next page.
+  // Rows of one stream after the place where another one stopped belong to the next page.
   const isBefore = (row: Place) => stop === null || comparePlaces(row, stop) <= 0;
   const before = rows.filter(isBefore).slice(0, wanted);
   return { rows: before, stop: before.length === wanted ? null : stop };

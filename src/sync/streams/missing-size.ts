@@ -13,7 +13,7 @@ export type LearnedSize = { requested: number; learned: number | null };
  * nothing shows that page 1 is short. Its number of rows then counts as the size, and a later page never lowers it. An
  * empty page changes no size.
  */
-export function withUnsaidSizes<T>(
+export function withMissingSizes<T>(
   source: ListSource<T>,
   { requested, learned }: LearnedSize,
 ): ListSource<T> {
@@ -24,8 +24,8 @@ export function withUnsaidSizes<T>(
     ...source,
     async readPage(pageNo, asked, ...rest) {
       const page = await source.readPage(pageNo, asked, ...rest);
-      if (page.isSizeUnsaid !== true) {
-        // An empty page, as behind the end, says nothing about the size.
+      if (page.isSizeMissing !== true) {
+        // An empty page, as after the end, says nothing about the size.
         if (page.listed > 0) sizes.set(asked, page.pageSize);
         return page;
       }
