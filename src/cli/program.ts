@@ -70,7 +70,7 @@ export function createProgram(run: CommandRunner): Command {
     )
     .version(readVersion(), '-V, --version', 'print the version')
     .exitOverride()
-    // Beside the longest command, 38 of 80 columns are left for its words.
+    // Leaves 38 of 80 columns for the descriptions, next to the longest command.
     .configureHelp({ minWidthToWrap: 30 })
     // Commander prints a usage error on several lines; `usageLine` prints it on one.
     .configureOutput({ outputError: () => undefined })

@@ -113,7 +113,7 @@ export function inspectSettings(
       ...new Set(wallets.flatMap(warnOfPlainHttp)),
     ],
   });
-  // To build a redactor takes some milliseconds for each secret.
+  // Building a redactor takes some milliseconds for each secret.
   if (problems.length === 0) return { settings, problems };
   // A mistake of a shared variable is named once, not for each wallet.
   return { settings, problems: [...new Set(problems)].map(createRedactor(secrets)) };

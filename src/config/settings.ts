@@ -41,7 +41,7 @@ export type Settings = Omit<SettingGroups, 'service' | 'pools' | 'wallets' | 'ht
   service: ServiceSettings | null;
   /** The same settings; those that are not set are null. */
   partialService: SettingGroups['service'];
-  /** `areSet`: ADDRESS_POOLS has a value, so that the ledger is to have no other pools. */
+  /** `areSet`: ADDRESS_POOLS has a value, so the ledger must have exactly these pools. */
   pools: SettingGroups['pools'] & {
     chains: NonNullable<SettingGroups['pools']['chains']>;
     areSet: boolean;

@@ -40,7 +40,7 @@ function isSamePage(first: TransactionPage, second: TransactionPage): boolean {
   return first.listed > 0 && String(before) === String(after);
 }
 
-/** Returns true if page 0 shows none of the rows of pages 1 and 2, so that it is a page of its own. */
+/** Returns true if page 0 shows none of the rows of pages 1 and 2, so that it is a page before page 1. */
 function isCountedFromZero({ first, second, zero }: ListSample): boolean {
   const later = new Set(
     [first, second].flatMap(({ records }) => records.map((row) => row.orderNo)),

@@ -34,11 +34,11 @@ export async function openEmbeddedPostgres(options: {
   const signal = options.signal ?? new AbortController().signal;
   try {
     const server = await prepareServer(options.dataDir, options.log, signal);
-    const seat = await acquireServer(server, signal);
+    const handle = await acquireServer(server, signal);
     options.log.debug({ dataDir: server.files.home }, 'embedded database in use');
     return {
-      connectionString: addressOf(seat.socketDirectory, server.password),
-      close: keepSeat(server, seat),
+      connectionString: addressOf(handle.socketDirectory, server.password),
+      close: keepJoined(server, handle),
     };
   } catch (error) {
     signal.throwIfAborted();
@@ -56,8 +56,8 @@ async function prepareServer(dataDir: string, log: Log, signal: AbortSignal): Pr
 }
 
 /**
- * Builds the URL: clients take the socket's directory from `host` in the query, and its number from the port. A socket
- * has no TLS, which PGSSLMODE in the environment may ask for.
+ * Builds the URL: clients take the socket's directory from `host` in the query, and its number from the port. TLS is
+ * disabled in it, because a socket has none and PGSSLMODE in the environment might require it.
  */
 function addressOf(socketDirectory: string, password: string): string {
   const host = encodeURIComponent(socketDirectory);
@@ -65,18 +65,18 @@ function addressOf(socketDirectory: string, password: string): string {
 }
 
 /** Joins the server again whenever the connection is lost. Returns the function that leaves it. */
-function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
+function keepJoined(server: Server, first: ServerHandle): () => Promise<void> {
   const closing = new AbortController();
-  let seat = first;
+  let handle = first;
 
   const watch = async () => {
     while (!closing.signal.aborted) {
-      await seat.presence.ended;
+      await handle.presence.ended;
       if (closing.signal.aborted) return;
       server.log.warn({}, 'connection to the embedded database lost; reconnecting');
-      seat = await rejoin(server, first.socketDirectory, closing.signal);
+      handle = await rejoin(server, first.socketDirectory, closing.signal);
     }
-    await leave(server, seat.presence);
+    await leave(server, handle.presence);
   };
   const watched = watch().catch((error: unknown) => {
     // Closing interrupts a rejoin; then there is no connection to release.
@@ -85,7 +85,7 @@ function keepSeat(server: Server, first: ServerHandle): () => Promise<void> {
 
   const close = async () => {
     closing.abort();
-    await leave(server, seat.presence);
+    await leave(server, handle.presence);
     await watched;
   };
   let closed: Promise<void> | undefined;
@@ -102,12 +102,12 @@ async function rejoin(
 ): Promise<ServerHandle> {
   for (;;) {
     try {
-      const seat = await acquireServer(server, signal);
-      if (seat.socketDirectory === expected)
+      const handle = await acquireServer(server, signal);
+      if (handle.socketDirectory === expected)
         server.log.info({}, 'connected to the embedded database again');
       else
         server.log.error({}, 'the embedded database now has another address; restart this process');
-      return seat;
+      return handle;
     } catch (error) {
       signal.throwIfAborted();
       server.log.error(

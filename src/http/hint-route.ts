@@ -32,7 +32,7 @@ export function loggedPath(path: string): string {
 
 /**
  * Serves `/hint/<token>`, which needs no other token. Every hint gets the same answer, whatever its body says. A wrong
- * token gets the answer of an unknown path, as late as any other wrong token.
+ * token gets the same answer as an unknown path, with the delay of any other wrong token.
  */
 export function createHintRoute(options: HintOptions): HintRoute {
   const { hintToken, onHint, log } = options;

@@ -45,7 +45,7 @@ const keepMs = 1_000;
 const answerMs = 10_000;
 /** Time to wait for database and queue. A probe times out after a few seconds. */
 const readyAnswerMs = 3_000;
-/** Readiness is public and asked for often, so problems are read at most every 5 s and awaited for 2 s. */
+/** Readiness is public and requested often, so problems are read at most every 5 s and awaited for 2 s. */
 const problemsKeepMs = 5_000;
 const problemsAnswerMs = 2_000;
 

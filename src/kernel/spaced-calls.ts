@@ -5,7 +5,7 @@ export type SpacedCalls = {
   stop(): void;
 };
 
-/** Calls `work` at most once in `everyMs`, however often it is asked to, and at least once after each request. */
+/** Calls `work` at most once in `everyMs`, however often `call` is called, and at least once after each call. */
 export function spaceCalls(work: () => void, everyMs: number): SpacedCalls {
   let isDue = false;
   let timer: NodeJS.Timeout | undefined;

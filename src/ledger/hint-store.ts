@@ -109,7 +109,7 @@ const hintedRows = sql`
      and not exists (select from own.hints o
                       where o.subject = 'details' and o.order_no = h.order_no and o.taken_at > now() - interval '5 seconds')`;
 
-/** Returns the milliseconds until details of hinted orders may be fetched; null if the ledger lacks none of them. */
+/** Returns the milliseconds until details of hinted orders may be fetched; null if none is missing. */
 export async function hintedDetailsDueIn(db: LedgerDb): Promise<number | null> {
   const { rows } = await db.execute<{ wait_ms: number }>(sql`
     select case when ${isTurn} then 0 else extract(epoch from t.next_at - now()) * 1000 end::float8 as wait_ms

@@ -4,12 +4,12 @@ import type { LedgerDb } from './connection/connect-ledger.ts';
 /** Milliseconds between two runs of each job, by name; null: the job is switched off. */
 export type Intervals = Record<string, number | null>;
 
-/** Intervals in force. `setBy`: host and process of the daemon that set them. */
+/** The intervals that apply now. `setBy`: host and process of the daemon that set them. */
 export type StoredIntervals = { intervals: Intervals; setBy: string };
 
 /**
- * Puts the intervals in force for all daemons of the queue, until another daemon starts. Returns the earlier ones, or
- * null if there were none or they are the same.
+ * Applies the intervals to all daemons of the queue, until another daemon starts. Returns the earlier ones, or null if
+ * there were none or they are the same.
  */
 export async function setIntervals(
   db: LedgerDb,
@@ -32,7 +32,7 @@ export async function setIntervals(
   return replaced.rows[0] ?? null;
 }
 
-/** Reads the intervals in force; null if no daemon has set any. */
+/** Reads the intervals that apply now; null if no daemon has set any. */
 export async function readIntervals(db: LedgerDb, queue: string): Promise<StoredIntervals | null> {
   const stored = await db.execute<StoredIntervals>(
     sql`select intervals, set_by as "setBy" from engine.intervals where queue = ${queue}`,

@@ -102,7 +102,7 @@ export function parseWaitOptions(
   return { wallet, until, after, timeoutMs, signal };
 }
 
-/** Returns the reference or the address that is asked for. */
+/** Returns the reference or the address to wait for. */
 export function parseDepositOf(of: DepositOf): DepositOf {
   requireObject('the deposit to wait for', of);
   const { reference, address }: { reference?: string; address?: string } = of;

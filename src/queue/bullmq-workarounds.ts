@@ -12,9 +12,9 @@ import { placeOf, type StoredSchedule } from './decide-schedule-repair.ts';
 import type { QueueNews } from './queue-news.ts';
 
 /**
- * All patches of BullMQ's internals, and all reliance on them, beside `spareStatements` and `activeJobsOf`. Each names
- * the upstream thread and the test that says when it can go. A test compares this version with the installed one: look
- * at each of them before an upgrade.
+ * All patches of BullMQ's internals, and all code that depends on them, except `spareStatements` and `activeJobsOf`.
+ * Each names the upstream thread and the test that shows when it can be removed. A test compares this version with the
+ * installed one: check each patch before an upgrade.
  */
 export const patchedVersion = '6.7.0';
 

@@ -4,7 +4,7 @@ import { ownSession } from '../kernel/own-session.ts';
 /** Beginning of the name of the queue's connections in `pg_stat_activity`. A worker's end with its own name. */
 export const queueAppName = 'wallet-ledger-queue';
 
-/** PostgreSQL schema of the queue's tables; the ledger's tables are in another one. */
+/** PostgreSQL schema of the queue's tables, which is not the ledger's schema. */
 export const queueSchema = 'queue';
 
 /**

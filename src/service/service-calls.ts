@@ -91,7 +91,7 @@ export function transactionInfoCall(
       if (decoded.records.some((record) => record.orderNo !== orderNo)) {
         throw new LedgerError('service-malformed', 'an answer about another order');
       }
-      // An answer without a usable order number is about the order that was asked for.
+      // An answer without a usable order number is about the requested order.
       const rejects = decoded.rejects.map((reject) => ({ ...reject, orderNo }));
       return { observation, records: decoded.records, rejects };
     },

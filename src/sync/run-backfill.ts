@@ -37,7 +37,7 @@ const sliceMs = 20_000;
  * end.
  */
 const currentMs = 60_000;
-/** Upper bound of the readings of details, which may take long for good. */
+/** Upper bound of the readings of details, because each of them may take long. */
 const roundsMax = 2;
 
 /**

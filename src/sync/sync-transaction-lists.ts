@@ -11,7 +11,7 @@ import type { SyncContext, SyncReport } from './sync-context.ts';
 /** Upper bound of the time that reading the assets may delay the lists. */
 const assetsMostMs = 10_000;
 
-/** Ledgers of this process whose assets are known, or were asked for once. */
+/** Ledgers of this process whose assets are known, or were requested once. */
 const asked = new WeakSet<Ledger>();
 
 /**

@@ -152,7 +152,9 @@ async function fillFromNothing(
   }
 }
 
-/** Empties the demo's database. The sandbox's history ends at the time of its start, so each demo has another one. */
+/**
+ * Empties the demo's database. The sandbox's history ends at the time of its start, so it differs from the last demo's.
+ */
 async function emptyDatabase(ledger: Ledger, { shutdown }: CommandContext): Promise<void> {
   const client = await ledger.pool.connect();
   shutdown.add('demo lock', () => client.release(true));

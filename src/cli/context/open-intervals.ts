@@ -5,8 +5,8 @@ import { type Intervals, readIntervals, setIntervals } from '../../ledger/interv
 import type { RepeatableJob } from '../../queue/define-job.ts';
 
 /**
- * Puts this daemon's intervals in force for all daemons of the queue: the daemon that started last decides. Returns a
- * function that reads the intervals in force, and warns once if a later daemon has set others.
+ * Applies this daemon's intervals to all daemons of the queue: the daemon that started last decides. Returns a function
+ * that reads the applied intervals, and warns once if a later daemon has set others.
  */
 export async function openIntervals(
   ledger: Ledger,

@@ -28,7 +28,7 @@ export function describePlace(
   return redactValues(place, redact);
 }
 
-/** A service on this machine is taken for an emulator. LEDGER_ENVIRONMENT names a real one that a tunnel leads to. */
+/** A service on this machine counts as an emulator. If a tunnel leads to a real one, LEDGER_ENVIRONMENT names it. */
 function isOnThisMachine(url: string): boolean {
   return URL.canParse(url) && isLoopbackHost(new URL(url).hostname);
 }

@@ -61,7 +61,7 @@ export function createServiceAsker(
     }
   }
 
-  /** Returns true for a failure of the service itself that is taken for a refusal. */
+  /** Returns true for a failure of the service itself that counts as a refusal. */
   function isLasting({ code, isRetryable }: Failure, nth: number, isSilent: boolean): boolean {
     if (code !== 'service-unreachable' || !isRetryable) return false;
     if (isGranted) return nth === attemptsMax;

@@ -31,7 +31,7 @@ export type PoolRow = {
   /** Refusals and lost answers in a row. */
   refusals: number;
   losses: number;
-  /** Milliseconds until the service may be asked again after a refusal; 0 or less: now. */
+  /** Milliseconds until the next request is allowed after a refusal; 0 or less: now. */
   nextTryInMs: number;
   /** Addresses that open requests and those of the last 24 h (plus 10 min) may have generated, listed or not. */
   generated24h: number;
@@ -69,7 +69,7 @@ export type OpenRequest = {
 /** A lost answer. Only the address list shows its result; later requests of the chain ask for at most `numMax`. */
 export type Loss = { error: string; numMax: number };
 
-/** The `refusals`-th certain refusal in a row: the chain waits `delayMs` and then asks for at most `numMax`. */
+/** The `refusals`-th clear refusal in a row: the chain waits `delayMs` and then requests at most `numMax`. */
 export type Refusal = { error: string; refusals: number; delayMs: number; numMax: number };
 
 /** A change that a plan writes before it releases the lock. */
@@ -107,7 +107,7 @@ export function openPoolRequests(ledger: Ledger, chainParam: string) {
         if (opened) owners.set(opened.id, opened.owner);
         return { decision, openedId: opened?.id ?? null };
       }),
-    /** Returns the owner of a request that this pass has inserted; null: it has inserted none of this number. */
+    /** Returns the owner of a request that this pass has inserted; null: it has not inserted this one. */
     ownerOf: (id: number): string | null => owners.get(id) ?? null,
     markRequestUnknown: (id: number, loss: Loss) =>
       ledger.transaction((db) => markRequestUnknown(db, id, loss)),
@@ -125,7 +125,7 @@ async function writeDown(
   liveness: SharedLiveness,
 ): Promise<{ id: number; owner: string } | null> {
   if (write?.kind === 'open') {
-    // Opens the liveness connection before the commit, so that no other process takes the sender for dead.
+    // Opens the liveness connection before the commit, so that no other process considers the sender dead.
     const { name } = await liveness.hold();
     await requireHome(db);
     return { id: await insertAddressRequest(db, slip44, write.num, name), owner: name };

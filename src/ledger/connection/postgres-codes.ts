@@ -31,18 +31,18 @@ export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? '');
 }
 
-/** Returns whether the statement lost a conflict with another one, so that a retry can help. */
+/** Returns true if the statement lost a conflict with another one, so that a retry can help. */
 export function isConflict(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === sqlState.serializationFailure || code === sqlState.deadlockDetected;
 }
 
-/** Returns whether another row has the key already. */
+/** Returns true if another row has the key already. */
 export function isKeyTaken(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.uniqueViolation;
 }
 
-/** Returns whether the connection broke; the server may well answer on another one. */
+/** Returns true if the connection broke; the server may well answer on a new connection. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== undefined) return /^(08|57P01|25P03)/.test(state);
@@ -54,7 +54,7 @@ export function isConnectionLost(error: unknown): boolean {
   return false;
 }
 
-/** Returns whether an earlier statement of the transaction failed, so that no other is run. */
+/** Returns true if an earlier statement of the transaction failed, so that PostgreSQL runs no further one. */
 export function isTransactionAborted(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.transactionAborted;
 }
@@ -63,7 +63,7 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.lockNotAvailable;
 }
 
-/** Returns whether the role of the connection lacks a right. */
+/** Returns true if the role of the connection lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.insufficientPrivilege;
 }
@@ -99,7 +99,7 @@ export function isUnreachable(error: unknown): boolean {
   return false;
 }
 
-/** Returns whether a connection pooler refuses the options of a session. */
+/** Returns true if a connection pooler refuses the options of a session. */
 export function isOfPooler(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause.message.startsWith('unsupported startup parameter')) return true;

@@ -54,8 +54,8 @@ export async function* readBatch<T>(
 const latest = new WeakMap<pg.Client, Promise<unknown>>();
 
 /**
- * Runs statements of several cursors one after another: pg warns if it is given one while another one waits. After a
- * failure all further ones fail with the same error, because the transaction can run none of them.
+ * Runs statements of several cursors one after another, because pg warns about a statement that is queued behind a
+ * waiting one. After a failure all further ones fail with the same error, because the transaction can run none of them.
  */
 function inTurn<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const before = latest.get(client) ?? Promise.resolve();

@@ -95,7 +95,7 @@ export async function dropUnseenGuests(db: LedgerDb, stream: string): Promise<vo
      where t.also_listed_in = ${stream} and not ${isNoted(stream, sql`t.order_no`)}`);
 }
 
-/** Returns true if a list shows a row that another one shows as well. */
+/** Returns true if two lists show the same row. */
 export async function hasConflict(db: LedgerDb): Promise<boolean> {
   return (await db.$count(streams, gt(streams.conflicts, 0))) > 0;
 }

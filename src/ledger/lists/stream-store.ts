@@ -16,9 +16,9 @@ export type StreamRow = {
   /** A clean full scan backs the counts. */
   isBacked: boolean;
   acceptedDifference: number;
-  /** Rows that this list shows and the ledger counts in another one. */
+  /** Rows that this list shows and the ledger counts in the other list. */
   guests: number;
-  /** Rows that this list and another one show, guests included. */
+  /** Rows that both lists show, guests included. */
   conflicts: number;
   /** Number of passes over the list so far. */
   passes: number;

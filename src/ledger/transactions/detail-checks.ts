@@ -23,7 +23,7 @@ const reasonMax = 300;
 /** While both kinds are due, one of this many claimed rows is of the history, so that the history always progresses. */
 const historyShare = 8;
 
-/** A claimed row, with the lane of its request. `isRefused`: the service gave no detail when it was asked last. */
+/** A claimed row, with the lane of its request. `isRefused`: the service refused its last request. */
 export type ClaimedDetail = { orderNo: string; lane: Lane; isRefused: boolean };
 
 /**

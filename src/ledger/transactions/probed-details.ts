@@ -1,4 +1,4 @@
-/** Rows whose detail a worker asks for to find out if the service answers. */
+/** Rows whose detail a worker requests to find out if the service answers. */
 import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { out, query, text } from '../connection/query-rows.ts';
 import { isOfHistory, turn } from './detail-checks.ts';

@@ -3,10 +3,10 @@ import type { LedgerDb } from '../connection/connect-ledger.ts';
 import { number, orNull, out, query, text } from '../connection/query-rows.ts';
 import { type Claim, type ClaimedDetail, claimed } from './detail-checks.ts';
 
-/** Final rows without a detail, for which the service gave none when it was asked last. */
+/** Final rows without a detail whose last request the service refused. */
 const refusedRows = sql`own.detail_checks c where c.is_final and c.refusals > 0`;
 
-/** The refused details: their number, the last refusal, and the time (UTC, in words) at which a daemon asks again. */
+/** The refused details: their number, the last refusal, and the time (UTC, in words) of a daemon's next request. */
 export type RefusedDetails = {
   count: number;
   orderNo: string;

@@ -10,7 +10,7 @@ export type Failure = {
   code: ErrorCode;
   message: string;
   isRetryable: boolean;
-  /** Milliseconds for which the service asked all processes to wait; null means the default backoff. */
+  /** Milliseconds that all processes must wait, as the service requested; null means the default backoff. */
   pauseMs?: number | null;
   /** True for HTTP 403, which more likely concerns the key's rights than its signature or the nonce. */
   isOfRights?: boolean;

@@ -49,7 +49,7 @@ function take(chosen: Set<number>, days: HeldDay[], rowsMax: number): number {
   return rows;
 }
 
-/** Returns the days newest first, beginning with another one every hour. */
+/** Returns the days newest first, beginning with a different day every hour. */
 function inTurn(days: HeldDay[], now: number): HeldDay[] {
   const sorted = days.sort((a, b) => b.day - a.day);
   const first = Math.floor(now / hourMs) % Math.max(1, sorted.length);

@@ -33,7 +33,7 @@ export type DetailPort = {
   countIncomplete(): Promise<{ incomplete: number; finalIncomplete: number }>;
   /** Claims up to `limit` due rows, current ones first, for a pass of this age. */
   claim(limit: number, claim: Claim, passAgeMs: number): Promise<ClaimedDetail[]>;
-  /** Returns a row that has its detail and waits for no other one; null if there is none. */
+  /** Returns a row that has its detail and is not due again; null if there is none. */
   answeredBefore(): Promise<string | null>;
   /** Returns up to `limit` rows that wait for their detail and that nobody holds, those that are claimed last. */
   unclaimed(limit: number): Promise<string[]>;

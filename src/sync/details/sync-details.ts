@@ -141,7 +141,7 @@ type Claims = {
   takePlace: () => Place;
   pass: DetailPass;
   claimRows: DetailPort['claim'];
-  /** Returns how many further rows may be claimed after `asked` rows; 0 ends the work. */
+  /** Returns how many further rows may be claimed after `asked` requests; 0 ends the work. */
   mostAfter: (asked: number) => number;
   onClaimed: () => void;
 };
@@ -177,7 +177,7 @@ function nextClaim(concurrency: number, claimed: number, tookMs: number): number
 
 /**
  * Fetches one claimed batch concurrently and stores it, in one write if that does not last long. Returns the number of
- * rows that were asked for; 0: none was due.
+ * requested rows; 0: none was due.
  */
 async function syncClaim(
   context: DetailTools,

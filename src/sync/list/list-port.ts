@@ -8,13 +8,13 @@ export type Scan = 'first' | 'further';
 export type Stored = {
   inserted: number;
   ledgerCount: number;
-  /** Rows that this list shows and the ledger counts in another one. */
+  /** Rows that this list shows and the ledger counts in the other list. */
   guests: number;
-  /** Rows that this list and another one show, guests included. */
+  /** Rows that both lists show, guests included. */
   conflicts: number;
   /** Total that another writer has stored since the pass last did. */
   totalBeside?: ReportedTotal | null;
-  /** Null: the days were not compared, because the ledger counts rows of this list in another one. */
+  /** Null: the days were not compared, because the ledger counts rows of this list in the other list. */
   differingDays: number[] | null;
 };
 

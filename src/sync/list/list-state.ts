@@ -17,9 +17,9 @@ export type ListState = {
   /** Observation of the answer that the total comes from; 0: not known. */
   readonly totalObservation: number;
   readonly ledgerCount: number;
-  /** Rows that this list shows and the ledger counts in another one. */
+  /** Rows that this list shows and the ledger counts in the other list. */
   readonly guests: number;
-  /** Rows that this list and another one show, guests included. */
+  /** Rows that both lists show, guests included. */
   readonly conflicts: number;
   /** Number of times that the list was leased so far, audit slices included. */
   readonly passes: number;

@@ -15,7 +15,7 @@ import { isEndRefused } from './scan-end.ts';
 
 /** Number of consecutive pages without a new row that end the poll of the start if there is no total. */
 const quietPagesMax = 1;
-/** Number of passes of which one reads the end of a list whose start explains its growth. */
+/** One of this many passes reads the end of a list even if its start explains its growth. */
 const passesToTail = 4;
 /** Upper bound of the rounds that fetch rows arriving during the poll; later rows are left to the next pass. */
 const headRoundsMax = 5;

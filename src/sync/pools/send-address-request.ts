@@ -76,7 +76,7 @@ function ifNoneJoins({ refusals: before }: Sending): Answer['ifNoneJoins'] {
 
 /**
  * Handles a clear refusal: the chain waits, and requests fewer addresses if the refusal may concern the number. If it
- * seems to concern the number alone, it asks for fewer at once.
+ * seems to concern only the number, the next request follows at once.
  */
 async function acceptRefusal(
   { pools, log, settings }: PoolTools,

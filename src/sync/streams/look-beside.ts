@@ -8,7 +8,7 @@ import { hasEndedScan, parseCheckpoint } from '../list/list-checkpoint.ts';
 import { emptyReport, type SyncContext, type SyncReport } from '../sync-context.ts';
 import type { Stream, WithObservation } from './stream.ts';
 
-/** Undoes a write after which the counts are not even. */
+/** Rolls back a write after which the counts are not equal. */
 class UnevenCount extends Error {}
 
 /**

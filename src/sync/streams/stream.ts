@@ -8,7 +8,7 @@ export type WithObservation<T> = T & { observation: number };
 
 /** One list that the ledger keeps in step: the source of its pages and the target of its rows. */
 export type Stream<T> = ListSource<T> & {
-  /** Key of `ledger.streams` beside the wallet. */
+  /** Key of `ledger.streams` within the wallet. */
   name: string;
   /** Reads a page of a full scan, in the lane of that scan; absent: as any other page. */
   scanPage?: Record<Scan, ListSource<T>['readPage']>;

@@ -135,7 +135,7 @@ async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage>
     if (read.stop && (stop === null || comparePlaces(read.stop, stop) < 0)) stop = read.stop;
   }
   rows.sort(comparePlaces);
-  // Rows of one stream after the place where another one stopped belong to the next page.
+  // If one stream stopped early, later rows of the other stream belong to the next page.
   const isBefore = (row: Place) => stop === null || comparePlaces(row, stop) <= 0;
   const before = rows.filter(isBefore).slice(0, wanted);
   return { rows: before, stop: before.length === wanted ? null : stop };
