@@ -30,6 +30,15 @@ export const readingBugs: PlantedBug[] = [
       'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
   },
   {
+    id: 'divides-without-end',
+    promise: 'Cheap doubts',
+    wrong: 'a page of which no row can be read is divided down to each of its rows',
+    in: 'confirm',
+    find: 'if (bad.length === badAtStart && !hasRows(division) && !(await isSomeRowReadable(division)))',
+    put: 'if (bad.length === 0 && !hasRows(division) && !(await isSomeRowReadable(division)))',
+    caughtBy: 'a short list of which no row can be read is given up after a few rows',
+  },
+  {
     id: 'stop-at-known-page',
     promise: 'Proportional',
     wrong:

@@ -184,6 +184,22 @@ test('a fault of the whole service starts no storm of smaller pages', async () =
   expect(service.asked.length).toBeLessThanOrEqual(60);
 });
 
+test('a short list of which no row can be read is given up after a few rows', async () => {
+  put(goodRow, [], 99);
+  service.twist = (page) => ({ ...page, rows: page.rows.map((row) => row.replace('"1"', '')) });
+  await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
+  expect(service.asked.length).toBeLessThanOrEqual(60);
+  expect(await rejects()).toEqual([]);
+});
+
+test('many bad rows at the start of a page hide none of the good rows after them', async () => {
+  const bad = [...Array(30).keys()];
+  put(brokenRow, bad, 100);
+  await pass();
+  expect(await orders()).toEqual(allBut(bad, 100));
+  expect(await rejects()).toHaveLength(30);
+});
+
 test('a row is called bad only after several answers, its place read alone included', async () => {
   put(goodRow, []);
   let failures = 0;

@@ -50,6 +50,11 @@ class GivenUp extends Error {
 const confirmations = 3;
 const confirmationAttempts = 3;
 
+/** Number of bad rows, with no readable row before, after which rows all over the page are tried first. */
+const badAtStart = 3;
+/** Number of these rows. */
+const samples = 10;
+
 /**
  * Returns the page without its bad rows, which become rejects; null if smaller pages do not help. `servedSize`: rows
  * per page that the service really serves, if fewer than `size`. Throws failures that no smaller page can avoid.
@@ -131,8 +136,7 @@ async function ask<T>(
   const answer = await source
     .readPage(part.place / part.size + 1, part.size, signal, failuresMax)
     .catch(pageFailure);
-  const isEndShown = division.read.some(({ content }) => content.listed > 0);
-  return isListless(answer) && !isEndShown ? listless() : answer;
+  return isListless(answer) && !hasRows(division) ? listless() : answer;
 }
 
 function isListless(answer: Page<unknown> | LedgerError): boolean {
@@ -189,6 +193,23 @@ async function confirm<T>(division: Division<T>, part: Part, failure: LedgerErro
   const text = rowTextOf(last);
   if (text !== null) memory.confirm(text);
   bad.push({ place: part.place, failure: last });
+  if (bad.length === badAtStart && !hasRows(division) && !(await isSomeRowReadable(division)))
+    throw new GivenUp();
+}
+
+function hasRows<T>({ read }: Division<T>): boolean {
+  return read.some(({ content }) => content.listed > 0);
+}
+
+/** Returns true if one of some rows all over the page is readable, or if the page has few rows to request. */
+async function isSomeRowReadable<T>({ source, page, size, signal }: Division<T>): Promise<boolean> {
+  if (size <= badAtStart + samples) return true;
+  for (let sample = 1; sample <= samples; sample += 1) {
+    const pageNo = (page - 1) * size + Math.ceil((sample * size) / samples);
+    const answer = await source.readPage(pageNo, 1, signal, 1).catch(pageFailure);
+    if (!(answer instanceof LedgerError) && answer.listed > 0) return true;
+  }
+  return false;
 }
 
 /**
