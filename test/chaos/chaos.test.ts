@@ -12,16 +12,16 @@ const minutes = 1;
 /** Start, faults, rest, end. */
 const timeoutMs = 600_000;
 
-/** Depends on how busy the machine is: judged by `npm run chaos`, not here. */
+/** Depends on the load of the machine: checked by `npm run chaos`, not here. */
 const timedPromise = 'recovery.in-time';
 
-/** Part of `report.json` that is judged here. */
+/** Part of `report.json` that is checked here. */
 type Outcome = {
   faults: { kind: string; made: number; enough: number }[];
   invariants: { id: string; violations: number; samples: unknown[] }[];
 };
 
-/** A run as `npm run chaos` makes it; the program is built already. `outcome` is null if it came to none. */
+/** A run like that of `npm run chaos`; the program is already built. `outcome` is null if there was none. */
 async function runChaos(args: string[]) {
   const out = mkdtempSync(join(tmpdir(), 'wallet-ledger-chaos-'));
   const child = spawn(
@@ -53,7 +53,7 @@ function readOutcome(file: string): Outcome | null {
   }
 }
 
-/** Every promise was judged and held, and there were faults enough to break it. */
+/** Every guarantee was checked and held, and there were enough faults to break it. */
 function expectPromisesKept({ report, outcome }: Awaited<ReturnType<typeof runChaos>>) {
   if (outcome === null) throw new Error(`No outcome: ${report}`);
   const judged = outcome.invariants.filter(({ id }) => id !== timedPromise);
@@ -68,14 +68,14 @@ function expectPromisesKept({ report, outcome }: Awaited<ReturnType<typeof runCh
   ).toEqual([]);
 }
 
-test.concurrent('a minute of every fault, the queue in PostgreSQL: every promise holds', {
+test.concurrent('every guarantee holds during a minute of every fault with the queue in PostgreSQL', {
   timeout: timeoutMs,
   retry: 0,
 }, async () => {
   expectPromisesKept(await runChaos(['--minutes', String(minutes), '--seed', '20']));
 });
 
-test.concurrent('a minute of every fault, the queue on Redis: every promise holds', {
+test.concurrent('every guarantee holds during a minute of every fault with the queue in Redis', {
   timeout: timeoutMs,
   retry: 0,
 }, async (context) => {
@@ -84,7 +84,7 @@ test.concurrent('a minute of every fault, the queue on Redis: every promise hold
   expectPromisesKept(await runChaos(args));
 });
 
-test('what it is asked for wrongly it refuses in words', async () => {
+test('wrong options are refused with an explanation', async () => {
   const run = await runChaos(['--focus', 'nonsense', '--minutes', '1']);
   expect(run.report).toContain('--focus: one of kills, answers');
   expect(run.code).toBe(2);

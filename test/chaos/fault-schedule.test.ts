@@ -13,13 +13,13 @@ const anyRun = fc.record({
   queue: fc.constantFrom('postgres' as const, 'redis' as const),
 });
 
-test('the same seed gives the same plan, another one another', () => {
+test('the same seed gives the same plan, and another seed another plan', () => {
   const run = { seed: 1, minutes: 5, focus: null, queue: 'redis' } as const;
   expect(planFaults(run, everything)).toEqual(planFaults(run, everything));
   expect(planFaults({ ...run, seed: 2 }, everything)).not.toEqual(planFaults(run, everything));
 });
 
-test('faults come in the order of time, within the run, no longer than their kind may be', () => {
+test('faults are sorted by time, lie within the run, and last no longer than their kind allows', () => {
   forAllSync(anyRun)(100, (run) => {
     const { faults } = planFaults(run, everything);
     const times = faults.map(({ atMs }) => atMs);
@@ -34,7 +34,7 @@ test('faults come in the order of time, within the run, no longer than their kin
   });
 });
 
-test('without a focus every kind comes that fits the run and the machine', () => {
+test('without a focus every kind occurs that fits the run and the machine', () => {
   const run = { seed: 3, minutes: 10, focus: null, queue: 'redis' } as const;
   const kinds = new Set(planFaults(run, everything).faults.map(({ kind }) => kind));
   const missing = Object.keys(faultKinds).filter((kind) => !kinds.has(kind as never));
@@ -45,7 +45,7 @@ test('without a focus every kind comes that fits the run and the machine', () =>
   ).toBe(true);
 });
 
-test('a focus brings its own kinds alone, and more of them', () => {
+test('with a focus only its own kinds occur, and more of them', () => {
   forAllSync(anyRun)(100, (run) => {
     const { faults } = planFaults(run, everything);
     if (run.focus === null) return;
@@ -63,7 +63,7 @@ test('a focus brings its own kinds alone, and more of them', () => {
   expect(kills('kills').length).toBeGreaterThanOrEqual(20 * 60);
 });
 
-test('what the machine cannot do is skipped by name', () => {
+test('faults that the machine cannot cause are skipped and named', () => {
   const run = { seed: 3, minutes: 10, focus: null, queue: 'postgres' } as const;
   const { faults, skipped } = planFaults(run, new Set());
   expect(skipped).toEqual([{ kind: 'clock steps', needs: 'faketime' }]);

@@ -21,13 +21,13 @@ function reasons(change: Partial<Exit>): string[] {
   return judgeExits([exit], [outage]).map(({ reason }) => reason);
 }
 
-test('a killed process needs no other explanation', () => {
+test('the exit of a killed process needs no other explanation', () => {
   const told = { signal: 'SIGKILL', at: 105_000 } as const;
   expect(reasons({ code: null, signal: 'SIGKILL', told })).toEqual([]);
   expect(reasons({ code: null, signal: 'SIGSEGV' })).toEqual(['ended by SIGSEGV that nobody sent']);
 });
 
-test('a daemon ends by itself only where it found no database at its start', () => {
+test('a daemon may exit on its own only if it found no database at its start', () => {
   expect(reasons({ code: 5, wasStarted: false })).toEqual([]);
   expect(reasons({ code: 5 })).toEqual(['a daemon ended by itself with 5']);
   expect(reasons({ code: 1, wasStarted: false })).toHaveLength(1);
@@ -36,7 +36,7 @@ test('a daemon ends by itself only where it found no database at its start', () 
   ]);
 });
 
-test('told to stop, a process ends with 0 within 30 s', () => {
+test('a process that receives a stop signal exits with 0 within 30 s', () => {
   const told = { signal: 'SIGTERM', at: 100_000 } as const;
   expect(reasons({ told })).toEqual([]);
   expect(reasons({ told, code: 1 })).toEqual(['told to stop, it ended with 1']);
@@ -46,7 +46,7 @@ test('told to stop, a process ends with 0 within 30 s', () => {
   expect(reasons(deaf)).toEqual(['told to stop, it ended with SIGTERM']);
 });
 
-test('a one-off command ends with a code of the contract, 5 only when the servers were away', () => {
+test('a one-off command exits with a documented code, and with 5 only when the servers were away', () => {
   const command = 'backfill';
   for (const code of [0, 3, 4, 5]) expect(reasons({ command, code })).toEqual([]);
   for (const code of [1, 2, 134])

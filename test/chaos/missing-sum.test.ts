@@ -4,14 +4,14 @@ import { seededRandom } from '../support/seeded-random.ts';
 import { findMissingSum } from './missing-sum.ts';
 import { openBench } from './open-bench.ts';
 
-/** A known mistake: what is open explains a difference for ever. */
+/** A known bug: open rows explain a difference for ever. */
 const deafened = (definition: string) => definition.replace(/\nBEGIN\n/, '\nBEGIN\n  RETURN;\n');
-/** Nothing puts the sum back. */
+/** No step restores the amount. */
 const keptSum = `create function oracle_kept() returns trigger language plpgsql as 'begin return null; end';
   create trigger oracle_kept before update of amount on ledger.transactions for each row
     when (new.amount > old.amount) execute function oracle_kept()`;
 
-test('a sum taken away is found missing and found again, and a ledger that does not say so is reported', async () => {
+test('an amount taken away is reported as missing and later as restored, and a ledger that does not report it fails', async () => {
   const { oracle, client, env, close } = await openBench({
     seed: 11,
     history: 900,

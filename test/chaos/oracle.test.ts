@@ -17,7 +17,7 @@ async function violated(client: pg.Client, context: CheckContext): Promise<strin
   return results.filter(({ violations }) => violations > 0).map(({ id }) => id);
 }
 
-test('a ledger that the program has kept keeps every promise, and each one broken is reported, and no other', async () => {
+test('a ledger that the program has kept fulfils every guarantee, and each broken one is reported, and no other', async () => {
   const { oracle, client, env, close } = await openBench({
     seed: 7,
     history: 600,
@@ -63,10 +63,10 @@ test('a ledger that the program has kept keeps every promise, and each one broke
   expect(results.map(({ id }) => id).filter((id) => !seen.has(id))).toEqual([]);
 }, 120_000);
 
-test('of an hour of lies nothing stays once they stop', async () => {
+test('no effect of an hour of false answers remains after they stop', async () => {
   const { oracle, client, env, close } = await openBench({
     ...small,
-    // Under other seeds the same lies take up to four minutes to be waited out.
+    // With other seeds the effects of the same lies last up to four minutes.
     seed: 9,
     addressListLagMs: 100,
   });
@@ -87,7 +87,7 @@ test('of an hour of lies nothing stays once they stop', async () => {
   expect(results.filter(({ violations }) => violations > 0)).toEqual([]);
 }, 300_000);
 
-test('a change is marked when a later request saw what was before it, an earlier one what came after', () => {
+test('a change is marked if a later request saw the value before it and an earlier request the value after it', () => {
   const moments = createMoments();
   moments.noteAnswer(5);
   moments.begin();
@@ -99,7 +99,7 @@ test('a change is marked when a later request saw what was before it, an earlier
   expect(moments.all.map(({ isSpanned }) => isSpanned)).toEqual([false, true, false]);
 });
 
-test('a stale page is the list as it was, also where a late row stands in its middle', async () => {
+test('a stale page is the list as it was, also with a late row in its middle', async () => {
   const oracle = await startOracle({ ...small, history: 600, pageSizeMax: 2_000, verifyShare: 0 });
   onTestFinished(oracle.close);
   oracle.arrive(400);
@@ -119,7 +119,7 @@ test('a stale page is the list as it was, also where a late row stands in its mi
   }
 });
 
-test('wrong signatures and used nonces are refused and counted, lost answers are noted', async () => {
+test('wrong signatures and used nonces are refused and counted, and lost answers are recorded', async () => {
   const { oracle, client, close } = await openBench(small);
   onTestFinished(close);
   const nonce = String(Date.now());

@@ -29,12 +29,12 @@ function outcome(change: Partial<ChaosOutcome> = {}): ChaosOutcome {
   };
 }
 
-test('enough faults and nothing broken pass', () => {
+test('a run with enough faults and no broken guarantee passes', () => {
   expect(judge(outcome())).toBe('passed');
   expect(exitCodes[judge(outcome())]).toBe(0);
 });
 
-test('a broken promise fails the run, also where faults are too few', () => {
+test('a broken guarantee fails the run, also if there were too few faults', () => {
   const thin = [{ kind: 'kill a daemon', planned: 6, made: 0, enough: 3 }];
   expect(judge(outcome({ invariants: [holds, broken] }))).toBe('failed');
   expect(judge(outcome({ invariants: [broken], faults: thin }))).toBe('failed');
@@ -42,16 +42,16 @@ test('a broken promise fails the run, also where faults are too few', () => {
 });
 
 test.each([
-  ['one kind came too seldom', { faults: [{ kind: 'x', planned: 6, made: 2, enough: 3 }] }],
+  ['one kind of fault was too rare', { faults: [{ kind: 'x', planned: 6, made: 2, enough: 3 }] }],
   ['no fault came at all', { faults: [{ kind: 'x', planned: 0, made: 0, enough: 0 }] }],
   ['no fault was planned', { faults: [] }],
   ['nothing was checked', { invariants: [] }],
-])('a run proves nothing where %s', (_why, change) => {
+])('a run proves nothing if %s', (_why, change) => {
   expect(judge(outcome(change))).toBe('inconclusive');
   expect(exitCodes.inconclusive).toBe(3);
 });
 
-test('the report names seed, faults, broken promises with samples, recovery, and how to run it again', () => {
+test('the report contains seed, faults, broken guarantees with samples, recovery, and how to repeat the run', () => {
   const text = formatReport(
     outcome({
       invariants: [holds, broken],
@@ -68,7 +68,7 @@ test('the report names seed, faults, broken promises with samples, recovery, and
   expect(text).toContain('again: npm run chaos -- --seed 7\nverdict: failed\n');
 });
 
-test('as JSON it says the same', () => {
+test('the JSON report has the same content', () => {
   expect(JSON.parse(reportAsJson(outcome()))).toMatchObject({
     verdict: 'passed',
     seed: 7,
@@ -76,7 +76,7 @@ test('as JSON it says the same', () => {
   });
 });
 
-test('a percentile is a measured value', () => {
+test('a percentile is one of the measured values', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
   expect([50, 95, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([
     50, 95, 99, 100,

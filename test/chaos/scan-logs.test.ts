@@ -26,14 +26,14 @@ test.each([
   expect(await scan(`fine\n{"msg":"x ${shape} y"}\nfine\n`)).toEqual(['2: key shown']);
 });
 
-test('a password is found as it is and as it stands in an address', async () => {
+test('a password is found in plain form and inside an URL', async () => {
   expect(await scan(`${password}\n`)).toEqual(['1: password shown']);
   expect(await scan(`postgres://me:${encodeURIComponent(password)}@host/db\n`)).toEqual([
     '1: password shown',
   ]);
 });
 
-test('errors that nobody caught are found, failed jobs are none', async () => {
+test('uncaught errors are found, and failed jobs are not counted as such', async () => {
   expect(
     await scan(
       'node:internal/process/promises:394\n{"level":"warn","msg":"job failed: connect ECONNREFUSED"}\nTypeError: x is not a function\n',

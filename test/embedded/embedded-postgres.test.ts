@@ -40,7 +40,7 @@ let children: ChildProcess[];
 beforeEach(() => {
   // On the file system of the place that root's data move to.
   dataDir = join(mkdtempSync('/var/tmp/wallet-ledger-pg-'), 'data');
-  // Root's PostgreSQL, which is not root, passes through.
+  // Root's PostgreSQL, which runs under another account, must be able to enter.
   chmodSync(join(dataDir, '..'), 0o711);
   children = [];
 });
@@ -98,7 +98,7 @@ function serverPid(): number | undefined {
 }
 
 describe('openEmbeddedPostgres', () => {
-  test('starts a server in an empty directory, and close stops it; the data stay', async () => {
+  test('starts a server in an empty directory, and close stops it and keeps the data', async () => {
     const first = await open();
     const pid = serverPid() ?? 0;
     expect(isAlive(pid)).toBe(true);
@@ -135,7 +135,7 @@ describe('openEmbeddedPostgres', () => {
     await second.close();
   });
 
-  test('what the environment says of another server does not concern it', async () => {
+  test('ignores environment variables for another server', async () => {
     vi.stubEnv('PGSSLMODE', 'require');
     try {
       const embedded = await open();
@@ -147,7 +147,7 @@ describe('openEmbeddedPostgres', () => {
     }
   });
 
-  test('the server runs as long as a process uses it', async () => {
+  test('keeps the server running as long as a process uses it', async () => {
     const first = await open();
     const pid = serverPid() ?? 0;
     const second = await startUser();
@@ -159,7 +159,7 @@ describe('openEmbeddedPostgres', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('the server of a killed process is taken over, and stopped by the last', async () => {
+  test('takes over the server of a killed process, and the last process stops it', async () => {
     const killed = await startUser();
     const pid = serverPid() ?? 0;
     await killed.kill();
@@ -170,7 +170,7 @@ describe('openEmbeddedPostgres', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('processes that start at the same moment end with one server', async () => {
+  test('gives one server to processes that start at the same moment', async () => {
     const users = await Promise.all([startUser(), startUser(), startUser()]);
     expect(new Set(users.map((user) => user.connectionString)).size).toBe(1);
     const pid = serverPid() ?? 0;
@@ -180,7 +180,7 @@ describe('openEmbeddedPostgres', () => {
     expect(existsSync(join(data(), 'postmaster.pid'))).toBe(false);
   });
 
-  test('opening while another one closes always ends with a working database', async () => {
+  test('gives a working database also while another process closes', async () => {
     let previous = await open();
     for (let round = 0; round < 4; round += 1) {
       const [next] = await Promise.all([delay(round * 15).then(() => open()), previous.close()]);
@@ -191,7 +191,7 @@ describe('openEmbeddedPostgres', () => {
     expect(serverPid()).toBeUndefined();
   });
 
-  test('a server that dies comes back where it was', async () => {
+  test('restarts a server that has died at the same address', async () => {
     const database = await open();
     const pid = serverPid() ?? 0;
     process.kill(pid, 'SIGKILL');
@@ -202,7 +202,7 @@ describe('openEmbeddedPostgres', () => {
     expect(serverPid()).toBeUndefined();
   });
 
-  test('a process file left by a crashed machine is coped with, even if its number is in use', async () => {
+  test('handles a pid file left by a crashed machine, even if its number is in use', async () => {
     const database = await open();
     const file = readFileSync(join(data(), 'postmaster.pid'), 'utf8');
     await database.close();
@@ -216,7 +216,7 @@ describe('openEmbeddedPostgres', () => {
     }
   });
 
-  test('an aborted opening leaves no server and no draft behind', async () => {
+  test('leaves no server and no unfinished directory after an aborted opening', async () => {
     const stop = new AbortController();
     const opening = open(stop.signal);
     await vi.waitUntil(() => existsSync(join(dataDir, 'postgres.password')));
@@ -226,7 +226,7 @@ describe('openEmbeddedPostgres', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'a directory that a file system does not allow is refused at once',
+    'refuses a directory at once if the file system does not allow it',
     async () => {
       await expect(openEmbeddedPostgres({ dataDir: '/proc/x/y', log })).rejects.toThrow(
         '/proc/x cannot be created',
@@ -234,7 +234,7 @@ describe('openEmbeddedPostgres', () => {
     },
   );
 
-  test('data that cannot be served are a described failure', async () => {
+  test('reports data that cannot be served with a described error', async () => {
     await (await open()).close();
     writeFileSync(join(data(), 'PG_VERSION'), '17\n');
     await expect(open()).rejects.toMatchObject({
@@ -244,7 +244,7 @@ describe('openEmbeddedPostgres', () => {
   });
 });
 
-describe('what others could have a hand in', () => {
+describe('protection of an embedded server against other users', () => {
   const refused = (what: string) => ({ code: 'settings', message: expect.stringContaining(what) });
 
   test('the program reads no file of the server machine and runs no program on it', async () => {
@@ -290,7 +290,7 @@ describe('what others could have a hand in', () => {
   });
 
   test.each(['postgres.log', 'postgres.password', 'postgres'])(
-    'a link in the place of %s is refused and not followed',
+    'a link in place of %s is refused and not followed',
     async (name) => {
       mkdirSync(dataDir, { mode: 0o711 });
       const target = join(dataDir, '..', 'target');
@@ -301,7 +301,7 @@ describe('what others could have a hand in', () => {
     },
   );
 
-  test('a password that others may read is refused', async () => {
+  test('a password file that others may read is refused', async () => {
     mkdirSync(dataDir, { mode: 0o711 });
     writeFileSync(join(dataDir, 'postgres.password'), 'known', { mode: 0o644 });
     await expect(open()).rejects.toMatchObject(refused('postgres.password is open to other users'));
@@ -309,7 +309,7 @@ describe('what others could have a hand in', () => {
 });
 
 describe('data of an earlier version', () => {
-  /** As an earlier version made it: the program's role is initdb's superuser. */
+  /** The state of an earlier version: the program's role is initdb's superuser. */
   async function makeEarlierData() {
     mkdirSync(dataDir, { mode: 0o711 });
     const files = locateServerFiles(dataDir);
@@ -334,7 +334,7 @@ describe('data of an earlier version', () => {
     return { files, account, binaries, password, single };
   }
 
-  test('is brought over: the same address, rights and rows, and no superuser', async () => {
+  test('is migrated with the same address, rights and rows, and without a superuser', async () => {
     const { single } = await makeEarlierData();
     single(
       'wallet_ledger',
@@ -380,7 +380,7 @@ describe('data of an earlier version', () => {
     await again.close();
   });
 
-  test('a server of it that a killed process has left on a port is taken over', async () => {
+  test('is taken over from a server that a killed process has left on a port', async () => {
     const { files, account, binaries } = await makeEarlierData();
     const port = await freePort();
     const settings = ['-c', `port=${port}`, '-c', 'unix_socket_directories='];
@@ -400,14 +400,14 @@ describe('data of an earlier version', () => {
   });
 });
 
-/** Where the database of a directory goes that root's PostgreSQL cannot enter. */
+/** Place of the database for a directory that root's PostgreSQL cannot enter. */
 function rootHomeOf(directory: string) {
   const home = join(rootHome, shortNameOf(directory));
   return { home, remove: () => rm(home, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as root on Linux', () => {
-  test('below a directory that only root may enter no right is lent: the data are kept elsewhere', async () => {
+  test('below a directory that only root may enter no permission is granted: the data are kept elsewhere', async () => {
     mkdirSync(dataDir, { mode: 0o700 });
     const { home, remove } = rootHomeOf(dataDir);
     try {
@@ -430,7 +430,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     }
   });
 
-  test('data that an earlier version kept in such a directory move', async () => {
+  test('data that an earlier version kept in such a directory are moved', async () => {
     await (await open()).close();
     chmodSync(dataDir, 0o700);
     const { home, remove } = rootHomeOf(dataDir);
@@ -444,7 +444,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     }
   });
 
-  test('an ordinary user runs it too, and root does not meddle with that directory', async (context) => {
+  test('an ordinary user can run the server too, and root does not change that directory', async (context) => {
     if (!(await isOpenToAll(process.cwd())))
       context.skip(`other users may not enter ${process.cwd()}`);
     chmodSync(join(dataDir, '..'), 0o1777);
@@ -458,7 +458,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     expect(await user.close()).toEqual([0, null]);
   });
 
-  test('another user can neither reach the server nor take its place, also after it was killed', async () => {
+  test('another user can neither reach the server nor replace it, also after it was killed', async () => {
     const database = await open();
     const socket = new URL(database.connectionString).searchParams.get('host') ?? '';
     const attack = `
@@ -481,7 +481,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('as roo
     await database.close();
   });
 
-  test('a password and a log of another user are refused', async () => {
+  test('a password file and a log of another user are refused', async () => {
     mkdirSync(dataDir, { mode: 0o711 });
     for (const name of ['postgres.password', 'postgres.log']) {
       const path = join(dataDir, name);

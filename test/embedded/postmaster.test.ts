@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 test.each([
   ['5432001', 5_432_001],
   ['18446744071709551615', 2_294_967_295],
-])('a shared memory key of %s is read as 32 bits without a sign', (written, key) => {
+])('a shared memory key of %s is read as an unsigned 32-bit number', (written, key) => {
   const data = temporaryFolder();
   const lines = [
     '4711',

@@ -8,7 +8,7 @@ test('finds programs for this machine', async () => {
   accessSync(postgres, constants.X_OK);
 });
 
-test('on a machine without them the error names DATABASE_URL', async () => {
+test('on a machine without programs the error names DATABASE_URL', async () => {
   await expect(locateServerBinaries('sunos', 'sparc')).rejects.toMatchObject({
     code: 'database-unreachable',
     message: 'there is no embedded PostgreSQL for sunos on sparc',

@@ -44,7 +44,7 @@ test.each([
   expect(new Set(await keysOf(spellings)).size).toBe(1);
 });
 
-test('base58 means both cases, a tag after a colon is part of the address, and chains do not mix', async () => {
+test('base58 is case-sensitive, a tag after a colon is part of the address, and chains are separate', async () => {
   const different = [
     base58,
     base58.replace('JC', 'jC'),
@@ -58,7 +58,7 @@ test('base58 means both cases, a tag after a colon is part of the address, and c
   expect(await keysOf([base58])).toEqual([base58]);
 });
 
-test('a key is its own key, and the case of a hexadecimal text never matters', async () => {
+test('the key of a key is itself, and the case of a hexadecimal text is ignored', async () => {
   const texts = fc.oneof(
     fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
     fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEFx:TZ') }),

@@ -6,7 +6,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger({ isMigrated: false });
 
-test('rows that are one address become one: nothing is lost without a trace, and nothing is handed out again', async () => {
+test('rows of one address are merged: every loss leaves a trace, and no address is handed out again', async () => {
   await migrateBefore(ledger, 'one_address_one_customer');
   await query(`
     insert into ledger.final_states values ('success', true), ('failed', false);
@@ -59,7 +59,7 @@ test('rows that are one address become one: nothing is lost without a trace, and
   expect(
     await query(`select what, severity from ledger.problems where name = 'address_shared'`),
   ).toEqual([{ what: '2 addresses have been handed out to more than one', severity: 'critical' }]);
-  // The whole list is read again where rows were merged.
+  // The whole list is read again if rows were merged.
   expect(
     await query(
       "select name, ledger_count::int as count, is_backed from ledger.streams where name like 'addresses:%' order by 1",

@@ -8,7 +8,7 @@ beforeEach(clear);
 const deposits = 60_000;
 const popular = 30;
 
-/** Deposits to few addresses; as the planner sees them: analysed, or as if nothing were known of them. */
+/** Deposits to few addresses, with statistics for the planner or without any. */
 async function fillHistory(hasStatistics: boolean): Promise<void> {
   await query(`
     insert into ledger.final_states values ('success', true);
@@ -23,7 +23,7 @@ async function fillHistory(hasStatistics: boolean): Promise<void> {
   );
 }
 
-/** Blocks of tables and indexes that a call reads. */
+/** Number of table and index blocks that a call reads. */
 async function blocksOf(call: string): Promise<number> {
   const [row] = await query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json) ${call}`,
@@ -33,7 +33,7 @@ async function blocksOf(call: string): Promise<number> {
 }
 
 test.each([true, false])(
-  'two hundred new addresses read no more of the deposits than their own, with statistics: %s',
+  'two hundred new addresses read only their own deposits, with statistics: %s',
   async (hasStatistics) => {
     await fillHistory(hasStatistics);
     const addresses = Array.from({ length: 200 }, (_, nth) => `0xBBBB${nth}`);
@@ -43,7 +43,7 @@ test.each([true, false])(
     const keys = `array(select ledger.address_key(a) from unnest('{${addresses.join()}}'::text[]) a)`;
     const blocks = await blocksOf(`select engine.recount_use(${keys})`);
     expect(blocks).toBeGreaterThan(200);
-    // A probe of the index each, and the address itself; the table has more than a thousand blocks.
+    // One index lookup each, and the address itself; the table has more than a thousand blocks.
     expect(blocks / 200).toBeLessThan(20);
     expect(await blocksOf(`select engine.without_deposit(${keys})`)).toBeLessThan(200 * 8);
     expect(await blocksOf('select engine.check_new_addresses()')).toBeLessThan(200 * 40);
@@ -51,14 +51,14 @@ test.each([true, false])(
       `select pg_relation_size('ledger.transactions') / 8192 as blocks`,
     );
     expect(Number(one?.blocks)).toBeGreaterThan(1_000);
-    // Two thousand deposits are its own; each is looked up among the states that count.
+    // Two thousand deposits are its own; the state of each is looked up.
     const own = await blocksOf(`select engine.recount_use('{aaaa7}')`);
     expect(own).toBeLessThan((4 * deposits) / popular);
   },
   60_000,
 );
 
-test('a new deposit to an address that is in use reads none of the others', async () => {
+test('a new deposit to an address in use reads none of its other deposits', async () => {
   await fillHistory(true);
   await ledger.transaction((tx) => storeListedAddresses(tx, 60, ['0xaaaa7']));
   const insert = (order: string, state: string) =>
@@ -72,7 +72,7 @@ test('a new deposit to an address that is in use reads none of the others', asyn
   ).toEqual([{ status: 'used', first: 'order-7' }]);
 });
 
-test('storing addresses waits for no writer of deposits, and no writer for them', async () => {
+test('storing addresses and storing deposits do not wait for each other', async () => {
   await query(`insert into ledger.final_states values ('success', true)`);
   const writer = await ledger.pool.connect();
   try {

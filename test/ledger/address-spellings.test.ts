@@ -19,7 +19,7 @@ async function keysOf(addresses: string[]): Promise<string[]> {
 /** Services never write these, but people may. */
 const isServed = (text: string) => !/^0x41|^0X|^-1:|^BITCOINCASH:|^BCH/.test(text);
 
-test('all spellings that a chain has for an address have one key, and different addresses different ones', async () => {
+test('all spellings of an address on a chain have one key, and different addresses have different keys', async () => {
   await forAll(fc.array(spelledAddress, { minLength: 1, maxLength: 40 }))(40, async (addresses) => {
     const found = new Map<string, Set<string>>();
     const spelled = addresses.flatMap(({ spellings }) =>
@@ -39,7 +39,7 @@ test('all spellings that a chain has for an address have one key, and different 
   });
 });
 
-test('a text that only looks like such a spelling is its own key, and none is an error', async () => {
+test('a text that only resembles such a spelling is its own key and never an error', async () => {
   const places = fc.array(fc.tuple(spelledAddress, fc.nat(), fc.constantFrom(...'q2Z-')), {
     minLength: 1,
     maxLength: 40,
@@ -62,7 +62,7 @@ test('a text that only looks like such a spelling is its own key, and none is an
   });
 });
 
-test('the spellings that services write most are their own keys, or the plain digits', async () => {
+test('the most common spellings of services are their own keys, or the plain digits', async () => {
   const own = [
     'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
     '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',

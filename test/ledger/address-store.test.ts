@@ -21,7 +21,7 @@ const readRows = () =>
            from ledger.addresses order by slip44, address collate "C"`);
 const readCounts = () => query('select name, ledger_count from ledger.streams order by name');
 
-test('new addresses are foreign and counted for their chain; stored ones stay as they are', async () => {
+test('new addresses are foreign and counted for their chain; stored ones do not change', async () => {
   expect(await store(['0xa', '0xb', '0xa'])).toEqual({ inserted: 2 });
   await query(`update ledger.addresses set status = 'available' where address = '0xa'`);
   expect(await store(['0xc', '0xa'])).toEqual({ inserted: 1 });
@@ -38,7 +38,7 @@ test('new addresses are foreign and counted for their chain; stored ones stay as
   ]);
 });
 
-test('a page that brings nothing new writes nothing', async () => {
+test('a page without new rows causes no write', async () => {
   await store(['0xa', '0xb']);
   const versions = () =>
     query(`select address, ctid::text, xmin::text, xmax::text from ledger.addresses
@@ -49,7 +49,7 @@ test('a page that brings nothing new writes nothing', async () => {
   expect(await versions()).toEqual(before);
 });
 
-test('an address that a stored deposit went to is used at once, with the first deposit; a withdrawal’s is not', async () => {
+test('an address with a stored deposit is used at once with that deposit; the address of a withdrawal is not', async () => {
   await ledger.transaction((tx) =>
     storeListedTransactions(tx, 'deposit', [
       listed({ orderNo: 'later', state: 'success', toAddress: '0xAB', occurredAt: 2_000 }),
@@ -89,7 +89,7 @@ test('[V14] one address in two spellings is one row, which the stream counts as 
   ]);
 });
 
-test('an address that an answer spelled otherwise than the list is one item of the list', async () => {
+test('an address that an answer and the list spell differently is one item of the list', async () => {
   await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
                values (60, '0xAbCd', 'available', 1, now());
                insert into ledger.streams (name, ledger_count) values ('addresses:60', 1)`);
@@ -102,14 +102,14 @@ test('an address that an answer spelled otherwise than the list is one item of t
   ]);
 });
 
-test('[V14] text of any kind is one address, byte for byte', async () => {
+test('[V14] any text is one address, byte for byte', async () => {
   const hostile = [`'; drop table x; --`, '{a,"b"}', 'NULL', '\\', ' ', '\u{1F600}\n'];
   expect(await store(hostile)).toEqual({ inserted: hostile.length });
   const rows = await query<{ address: string }>('select address from ledger.addresses');
   expect(new Set(rows.map(({ address }) => address))).toEqual(new Set(hostile));
 });
 
-test('several readers of one list at once count each address once', async () => {
+test('concurrent readers of one list count each address once', async () => {
   const readers = [connect(), connect(), connect(), connect()];
   const addresses = Array.from({ length: 50 }, (_, nth) => `0x${nth}`);
   const stored = await Promise.all(
@@ -123,7 +123,7 @@ test('several readers of one list at once count each address once', async () => 
   expect(await readCounts()).toEqual([{ name: 'addresses:60', ledger_count: '50' }]);
 });
 
-test('an address and its deposit that are stored at the same moment still find each other', async () => {
+test('an address and its deposit that are stored at the same moment are still linked', async () => {
   const other = connect();
   await Promise.all(
     Array.from({ length: 60 }, (_, nth) => [
@@ -140,14 +140,14 @@ test('an address and its deposit that are stored at the same moment still find e
   expect(logged).toEqual([]);
 });
 
-test('a deposit that is committed long after its address marks it all the same, by the passes that follow', async () => {
+test('a deposit that is committed long after its address marks the address in the following passes', async () => {
   const writer = await ledger.pool.connect();
   try {
     await writer.query('begin');
     await writer.query(`insert into ledger.transactions (order_no, stream, type, state, to_address, observation)
                         values ('slow', 'deposit', 'deposit', 'success', '0xAA', 1)`);
     await store(['0xaa']);
-    // Passes while the deposit is still on its way do not see it, and do not give the address up.
+    // Passes during the transaction of the deposit do not see it, and continue to check the address.
     await checkNewAddresses(ledger.db);
     await checkNewAddresses(ledger.db);
     expect(await readRows()).toMatchObject([{ status: 'foreign', deposit: null }]);
@@ -157,7 +157,7 @@ test('a deposit that is committed long after its address marks it all the same, 
   }
   await checkNewAddresses(ledger.db);
   expect(await readRows()).toMatchObject([{ status: 'used', deposit: 'slow' }]);
-  // Other databases of the server have transactions, too.
+  // Other databases of the server have transactions as well.
   await until(async () => {
     await checkNewAddresses(ledger.db);
     return (

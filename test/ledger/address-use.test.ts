@@ -21,12 +21,12 @@ const statesOf = (success: string[]) => ({
   success: new Set(success),
 });
 const judge = (success: string[]) => reclassifyByStates(ledger, statesOf(success));
-/** Stores the states, and is cut off before the first batch of rows. */
+/** Stores the states, and is interrupted before the first batch of rows. */
 const beginToJudge = async (success: string[]) => {
   const cutOff: Ledger = {
     ...ledger,
     transaction: async (work, settings) => {
-      // Only batches of rows come with settings.
+      // Only batches of rows have these settings.
       if (settings !== undefined) throw new Error('cut off');
       return await ledger.transaction(work);
     },
@@ -49,7 +49,7 @@ const deposit = (orderNo: string, state: string, occurredAt = 1_000, toAddress =
   );
 };
 
-test('an address is used when a deposit counts, and the first is the earliest that does', async () => {
+test('an address is used when a deposit counts, and its first deposit is the earliest that counts', async () => {
   await judge(['success']);
   await address('assigned', 'now()');
   await deposit('pending', 'pending', 500);
@@ -76,7 +76,7 @@ test('an address is used when a deposit counts, and the first is the earliest th
   expect(await read()).toEqual({ status: 'used', first: 'first' });
 });
 
-test('an address follows its deposits when they are undone, and is not handed out afterwards', async () => {
+test('an address changes when its deposits are undone, and is not handed out afterwards', async () => {
   await judge(['success']);
   await address('assigned', 'now()');
   await deposit('only', 'success');
@@ -111,7 +111,7 @@ test('a deposit that the service no longer lists does not count', async () => {
   expect(await read()).toEqual({ status: 'used', first: 'first' });
 });
 
-test('which deposits count follows the settings', async () => {
+test('the settings decide which deposits count', async () => {
   await judge(['success']);
   await address('assigned', 'now()');
   await deposit('done', 'done', 500);
@@ -148,7 +148,7 @@ const writes = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-test('whatever is written in whatever order, the marks are those that a recount from nothing gives', async () => {
+test('after any sequence of writes the marks equal those of a full recount', async () => {
   await forAll(writes)(40, async (all: Write[]) => {
     await clear();
     let success = ['success', 'done'];

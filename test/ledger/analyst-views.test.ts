@@ -19,7 +19,7 @@ beforeEach(async () => {
   });
 });
 
-test('daily flows add up per UTC day, coin, type and state, fees per fee coin', async () => {
+test('daily flows are summed per UTC day, coin, type and state, and fees per fee coin', async () => {
   await fillLittleWallet(testLedger);
   const flows =
     await query(`select day::text, symbol, type, state, transactions::int, amount, fees::text
@@ -43,7 +43,7 @@ function flow(
   return { day: date, symbol, type, state, transactions: 1, amount, fees };
 }
 
-test('pending transactions, state transitions, balance history and sync health show what happened', async () => {
+test('views show pending transactions, state transitions, balance history and sync health', async () => {
   await storeListedTransactions(db, 'deposit', [
     listed({ orderNo: 'a', state: 'pending', occurredAt: day }),
     listed({ orderNo: 'b', state: 'pending', occurredAt: day }),
@@ -103,7 +103,7 @@ test('pending transactions, state transitions, balance history and sync health s
   ]);
 });
 
-test('changes of states are counted once each: by writers side by side, undone ones, and after the log was altered', async () => {
+test('each change of state is counted once: with concurrent writers, undone changes, and an altered log', async () => {
   const orders = ['a', 'b', 'c', 'd'];
   await storeListedTransactions(
     db,

@@ -23,7 +23,7 @@ const decimals = fc
       `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${exponent === null ? '' : exponent.join('')}`,
   );
 
-/** The decimal without exponent and needless zeros, by moving its point; no number is made of it. */
+/** The decimal without exponent and superfluous zeros, by moving its point, without conversion to a number. */
 function plain(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
@@ -37,7 +37,7 @@ function plain(text: string): string {
   return value === '0' ? '0' : sign + value;
 }
 
-test('[V3 V4 V5] 20,000 decimals of any form come back from PostgreSQL with the value that their text has', async () => {
+test('[V3 V4 V5] 20,000 decimals of any form come back from PostgreSQL with their exact value', async () => {
   const texts = fc.sample(decimals, { numRuns: 20_000, seed });
   expect(texts.filter((text) => readAmount(text, 0) instanceof Unreadable)).toEqual([]);
   const { rows } = await ledger.pool.query<{ stored: string }>(
@@ -56,7 +56,7 @@ const odd = fc.string({
   maxLength: 30,
 });
 
-test('[V8 V9] text of any characters becomes text that PostgreSQL holds as it is, the same if it was so already', async () => {
+test('[V8 V9] any text becomes one that PostgreSQL stores exactly; valid text is not changed', async () => {
   const given = fc.sample(odd, { numRuns: 5_000, seed });
   const texts = given.map(toStorableText);
   expect(texts.filter((text) => !isStorableText(text))).toEqual([]);
@@ -72,7 +72,7 @@ test('[V8 V9] text of any characters becomes text that PostgreSQL holds as it is
   expect(rows.map((row) => row.json)).toEqual(texts);
 });
 
-test('text of any characters comes through a column of a batch as it is, words with a meaning in arrays included', async () => {
+test('any text passes unchanged through a column of a batch, including words with a meaning in arrays', async () => {
   const words = [
     '',
     ' ',
@@ -98,7 +98,7 @@ test('text of any characters comes through a column of a batch as it is, words w
   expect(stored.map(({ text }) => text)).toEqual(rows);
 });
 
-test('[V8 V9 V12] undocumented fields of any kind become one object that jsonb holds, 16 KiB at the most', async () => {
+test('[V8 V9 V12] undocumented fields of any kind become one valid jsonb object of at most 16 KiB', async () => {
   const fields = fc.dictionary(
     fc.oneof(odd, fc.constant('__proto__')),
     fc.oneof(

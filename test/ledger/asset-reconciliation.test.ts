@@ -22,7 +22,7 @@ beforeEach(async () => {
            (60, 'both', 'used', now()), (195, 'both', 'used', now())`);
 });
 
-/** 5,000 USDC came on either chain, 100 went from Ethereum for 0.1 ETH, which was received as 1 ETH. */
+/** 5,000 USDC arrived on each chain, and 100 left Ethereum for a fee of 0.1 ETH from a deposit of 1 ETH. */
 async function fill(more: { orderNo: string; toAddress: string; amount: string }[] = []) {
   const deposit = { symbol: 'USDC', state: 'success', occurredAt: day };
   const deposits = [
@@ -83,7 +83,7 @@ function asset(
   return { slip44, symbol, ...sums, is_explained: true };
 }
 
-test('what is too much on one chain and missing on the other raises the alarm on both', async () => {
+test('a surplus on one chain and a shortage on another raise the alarm on both', async () => {
   await fill();
   await hold('5900', '4000');
   expect(await query('select symbol from ledger.reconciliation where difference <> 0')).toEqual([]);
@@ -110,7 +110,7 @@ test('what is too much on one chain and missing on the other raises the alarm on
   expect(await alarms()).toEqual([]);
 });
 
-test('rows of an unknown chain explain as much as they could make up, on the side where they could', async () => {
+test('rows of an unknown chain explain a difference only up to their amounts, and only in their direction', async () => {
   await fill([
     { orderNo: 'd4', toAddress: 'nobody', amount: '20' },
     { orderNo: 'd5', toAddress: 'both', amount: '10' },
@@ -131,7 +131,7 @@ test('rows of an unknown chain explain as much as they could make up, on the sid
   ]);
 });
 
-test('a row is on the chain that its transaction has, whatever told it', async () => {
+test('a row is on the chain of its transaction, from whichever source the chain is known', async () => {
   await fill([{ orderNo: 'd6', toAddress: 'both', amount: '70' }]);
   await hold('4970', '5000');
   await query(`update ledger.transactions set slip44 = 60 where order_no = 'd6'`);
@@ -149,7 +149,7 @@ test('a row is on the chain that its transaction has, whatever told it', async (
   ]);
 });
 
-test('each alarm is found by a step of the index, however many rows there are', async () => {
+test('each alarm is found by one index lookup, for any number of rows', async () => {
   await query(`insert into ledger.reconciliation_runs
       (symbol, slip44, contract_address, observed_at, expected, reported, difference, is_explained, unexplained_since)
     select 'COIN' || n % 3, case when n % 2 = 0 then 60 end, case when n % 2 = 0 then '' end, now(), 0, n, n,
@@ -166,7 +166,7 @@ test('each alarm is found by a step of the index, however many rows there are', 
   expect(text).not.toMatch(/Seq Scan on reconciliation_runs|Sort/);
 });
 
-test('the sums of the days are not read: they become more every day', async () => {
+test('the daily sums are not read, because their number grows every day', async () => {
   await fill();
   await hold('4900', '5000');
   await query('select engine.fold_totals()');
@@ -179,7 +179,7 @@ test('the sums of the days are not read: they become more every day', async () =
     return rows[0]?.scans;
   };
   try {
-    // PostgreSQL counts the scans of earlier transactions in until it has passed them on.
+    // PostgreSQL includes the scans of earlier transactions until it has reported them.
     await client.query('begin');
     const [daily, overall] = [await scansOf('daily_sums'), await scansOf('all_sums')];
     const { rows } = await client.query('select deposits from ledger.asset_reconciliation');

@@ -4,7 +4,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 
-/** Asks which of these coins a fee may still change that was awaited so many minutes ago. */
+/** Returns which of these coins may still change by a fee that has been awaited for this number of minutes. */
 const asked = (...coins: [symbol: string, minutesAgo: number][]) => ({
   text: `select no from ledger.awaiting_fees($1, $2, (select array_agg(now() - m * interval '1 minute' order by nth)
            from unnest($3::int[]) with ordinality as x (m, nth))) as no order by no`,
@@ -19,7 +19,7 @@ async function addWaiting(orders: string) {
     select order_no, false, 1 from ledger.transactions on conflict do nothing`);
 }
 
-test('a fee is awaited of a withdrawal in every coin, of a deposit in its own, and of none seen later', async () => {
+test('a fee is awaited of a withdrawal in every coin, of a deposit in its own coin, and of no row first seen later', async () => {
   const awaiting = async (...coins: [string, number][]) =>
     (await ledger.pool.query(asked(...coins))).rows.map(({ no }) => coins[no]);
   await addWaiting(`('nameless', 'deposit', null, true, 99), ('unlisted', 'withdraw', 'C', false, 99),
@@ -38,7 +38,7 @@ test('a fee is awaited of a withdrawal in every coin, of a deposit in its own, a
   expect(await awaiting(['A', 31], ['C', 9])).toEqual([['C', 9]]);
 });
 
-test('what is waited for is read once for all coins', async () => {
+test('waiting fees are read once for all coins', async () => {
   await query(`insert into ledger.transactions (order_no, stream, symbol)
     select 'many-' || n, 'withdraw', 'C' || n % 100 from generate_series(1, 1000) as n`);
   await query(`insert into engine.detail_checks (order_no, is_final, turn)

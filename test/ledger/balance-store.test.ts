@@ -39,7 +39,7 @@ const readVersions = () =>
   query(`select symbol, contract_address, ctid::text, xmin::text, xmax::text from ledger.balances
          union all select id::text, '', ctid::text, xmin::text, xmax::text from ledger.balance_changes order by 1, 2`);
 
-test('first sight and every change of an amount is one row of history, a poll without one is none', async () => {
+test('each first sight and each change of an amount is one row of history, and a poll without changes is none', async () => {
   expect(await store([balance()], 1)).toMatchObject({ inserted: 1, updated: 0 });
   expect(await store([balance()], 2)).toMatchObject({ inserted: 0, updated: 0 });
   expect(await store([balance({ balance: '2' })], 3)).toMatchObject({ inserted: 0, updated: 1 });
@@ -51,7 +51,7 @@ test('first sight and every change of an amount is one row of history, a poll wi
   ]);
 });
 
-test('equal rows are neither written nor locked; amounts are equal by value', async () => {
+test('equal rows are neither written nor locked, and amounts are compared by value', async () => {
   const records = ['A', 'B', 'C'].map((symbol) => balance({ symbol }));
   await store(records, 1);
   const before = await readVersions();
@@ -77,7 +77,7 @@ test('a new name is stored without a row of history', async () => {
   expect(await readChanges()).toHaveLength(1);
 });
 
-test('[V1 V2] an amount that cannot be read never replaces a number, one that can fills its place', async () => {
+test('[V1 V2] an amount that cannot be read never replaces a number, and a readable one replaces an empty value', async () => {
   await store([balance({ symbol: 'A' }), balance({ symbol: 'B', balance: null })], 1);
   await store([balance({ symbol: 'A', balance: null, frozen: null }), balance({ symbol: 'B' })], 2);
   expect(await readRows()).toEqual([
@@ -91,8 +91,8 @@ test('[V1 V2] an amount that cannot be read never replaces a number, one that ca
   ]);
 });
 
-describe('a balance that a whole answer does not name', () => {
-  test('is no longer listed, says so once, and comes back', async () => {
+describe('a balance that a complete answer lacks', () => {
+  test('is no longer listed, has one row of history about it, and can return', async () => {
     const both = [balance({ symbol: 'A' }), balance({ symbol: 'B' })];
     await store(both, 1);
     expect(await store([balance({ symbol: 'A' })], 2)).toMatchObject({ inserted: 0, updated: 1 });
@@ -109,7 +109,7 @@ describe('a balance that a whole answer does not name', () => {
     ]);
   });
 
-  test('comes back with the number it had, when the new one cannot be read', async () => {
+  test('returns with its earlier number if the new one cannot be read', async () => {
     await store([balance()], 1);
     await store([], 2);
     await store([balance({ balance: null })], 3);
@@ -117,7 +117,7 @@ describe('a balance that a whole answer does not name', () => {
     expect((await readChanges()).at(-1)).toMatchObject({ balance: '1.50' });
   });
 
-  test('stays listed when the answer lacks rows', async () => {
+  test('stays listed if the answer is incomplete', async () => {
     await store([balance({ symbol: 'A' }), balance({ symbol: 'B' })], 1);
     expect(await store([balance({ symbol: 'A' })], 2, false)).toMatchObject({
       inserted: 0,
@@ -145,7 +145,7 @@ test('[P14] an earlier answer neither overwrites a row nor ends its listing', as
   ]);
 });
 
-test('[P14] an answer that brought no change counts too: an earlier one that comes after it is left aside', async () => {
+test('[P14] an answer without changes counts as well: an earlier one that arrives after it is ignored', async () => {
   await store([balance({ balance: '5' })], 10);
   expect(await store([balance({ balance: '5' })], 30)).toMatchObject({ inserted: 0, updated: 0 });
   const late = [balance({ balance: '7' }), balance({ symbol: 'NEW' })];
@@ -158,7 +158,7 @@ test('[P14] an answer that brought no change counts too: an earlier one that com
   expect(await readChanges()).toHaveLength(1);
 });
 
-test('a balance that another answer of the pass named stays listed', async () => {
+test('a balance that another answer of the same pass contained stays listed', async () => {
   const both = [balance({ symbol: 'A' }), balance({ symbol: 'B' }), balance({ symbol: 'C' })];
   await store(both, 1);
   await ledger.transaction((tx) =>
@@ -171,7 +171,7 @@ test('a balance that another answer of the pass named stays listed', async () =>
   ]);
 });
 
-test('[V18] of a key that an answer names twice the first row counts; contracts are told apart', async () => {
+test('[V18] if an answer contains a key twice, its first row counts; contracts are distinguished', async () => {
   const stored = await store(
     [
       balance({ balance: '1' }),
@@ -184,7 +184,7 @@ test('[V18] of a key that an answer names twice the first row counts; contracts 
   expect(await readRows()).toMatchObject([{ balance: '1' }, { balance: '2' }]);
 });
 
-test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] amounts are stored digit for digit, at any length', async () => {
   await store(
     decimals.map(([amount], nth) => balance({ symbol: `${nth}`, balance: amount, frozen: amount })),
     1,
@@ -194,7 +194,7 @@ test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
   expect(await readChanges()).toMatchObject(expected);
 });
 
-test('hostile text is stored as it came', async () => {
+test('hostile text is stored unchanged', async () => {
   const texts = fc.tuple(hostileText, hostileText, hostileText);
   await forAll(texts)(60, async ([symbol, contractAddress, name]) => {
     await clear();
@@ -206,9 +206,9 @@ test('hostile text is stored as it came', async () => {
   });
 });
 
-describe('whatever the order of arrival', () => {
+describe('for any order of arrival', () => {
   const symbols = ['A', 'B', 'C'];
-  /** Each answer's own amounts, so that none equals an earlier one; an answer may leave symbols out. */
+  /** Amounts that differ in each answer; an answer may leave symbols out. */
   const answers = fc
     .array(fc.subarray(symbols, { minLength: 1 }), { minLength: 1, maxLength: 8 })
     .map((named) =>
@@ -218,7 +218,7 @@ describe('whatever the order of arrival', () => {
       })),
     );
 
-  test('the amounts of the latest answer stand, and each balance’s history ends with what is stored', async () => {
+  test('the amounts of the latest answer are stored, and the history of each balance ends with them', async () => {
     const shuffled = answers.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
     );
@@ -241,7 +241,7 @@ describe('whatever the order of arrival', () => {
     });
   });
 
-  test('several processes at once insert each balance once, never deadlock, and end with the latest answer', async () => {
+  test('concurrent processes insert each balance once, never deadlock, and end with the latest answer', async () => {
     const writers = [connect(), connect(), connect(), connect()];
     const keys = Array.from({ length: 25 }, (_, nth) => `coin-${nth}`);
     let inserted = 0;

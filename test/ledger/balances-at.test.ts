@@ -10,7 +10,10 @@ const stepMs = 36 * 3_600_000;
 const timeOf = (step: number) => new Date(start + step * stepMs).toISOString();
 const runs = { numRuns: 25 };
 
-/** Dates the rows written last to the time of their step, because the ledger stored them with the database's clock. */
+/**
+ * Sets the time of the rows written last to that of their step, because the ledger stored them with the database's
+ * clock.
+ */
 async function date(at: string): Promise<void> {
   await query(
     `update ledger.balance_changes set observed_at = '${at}' where observed_at > now() - interval '1 day'`,
@@ -19,7 +22,7 @@ async function date(at: string): Promise<void> {
 
 const amount = fc.option(fc.constantFrom('0', '1', '2.5'), { nil: undefined });
 
-test('balances_at is what a replay of all snapshots gives for every moment', async () => {
+test('balances_at equals a replay of all snapshots at every moment', async () => {
   const snapshot = fc.record({ ETH: amount, BTC: amount });
   await fc.assert(
     fc.asyncProperty(fc.array(snapshot, { minLength: 1, maxLength: 10 }), async (snapshots) => {

@@ -25,7 +25,7 @@ beforeEach(async () => {
   );
 });
 
-/** Ends the first walk of both lists, so that new rows are news. */
+/** Ends the first full scan of both lists, so that new rows are news. */
 const endFirstWalk = () =>
   query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now()), ('withdraw', now())
          on conflict (wallet, name) do update set last_walk_at = now()`);
@@ -40,8 +40,8 @@ const kinds = async () => (await told()).map(({ kind, key }) => `${kind} ${key}`
 const row = listed({ orderNo: 'd', state: 'pending', amount: '1.500', toAddress: '0xabc1' });
 const fees = { fee: '0.10', feeSymbol: 'ETH', confirmNum: 12 };
 
-describe('what the feed tells', () => {
-  test('a row of the first walk and its first detail are no news; what contradicts them is', async () => {
+describe('the change feed reports', () => {
+  test('contradictions of the history, but neither rows of the first scan nor their first details', async () => {
     await storeListedTransactions(db, 'deposit', [row]);
     await storeTransactionDetails(db, [detailed({ ...row, observation: 2, ...fees })]);
     expect(await told()).toEqual([]);
@@ -51,7 +51,7 @@ describe('what the feed tells', () => {
     expect(await kinds()).toEqual(['transaction.final d']);
   });
 
-  test('a deposit from its first sight to its end, with its customer and its digits', async () => {
+  test('a deposit from first sight to its final state, with its customer and exact amount', async () => {
     await endFirstWalk();
     await query(`insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, generated_by, first_seen_at)
                  values (60, '0xAbC1', 'assigned', 'customer 7', 1, now(), 1, now())`);
@@ -79,7 +79,7 @@ describe('what the feed tells', () => {
       expect(Object.keys(changed ?? {})).not.toContain(own);
   });
 
-  test('a row that comes in a final state is seen and final; one that leaves it is reopened', async () => {
+  test('a row that arrives in a final state as seen and final, and one that leaves that state as reopened', async () => {
     await endFirstWalk();
     const of = (observation: number, state: string) =>
       storeListedTransactions(db, 'withdraw', [{ ...row, observation, state }]);
@@ -97,7 +97,7 @@ describe('what the feed tells', () => {
     ]);
   });
 
-  test('other final states reopen and end rows, and hand-written SQL is told of too', async () => {
+  test('rows that other final states reopen or make final, and changes by hand-written SQL', async () => {
     await endFirstWalk();
     await storeListedTransactions(db, 'deposit', [{ ...row, state: 'success' }]);
     const { seq = 0 } = (await told()).at(-1) ?? {};
@@ -114,7 +114,7 @@ describe('what the feed tells', () => {
     expect(events.at(-1)?.data).toMatchObject({ amount: '2', changed: ['amount', 'is_listed'] });
   });
 
-  test('answers that bring nothing new write nothing, not even a row of the outbox', async () => {
+  test('nothing for answers without changes, which write no row to the outbox either', async () => {
     await endFirstWalk();
     await storeListedTransactions(db, 'deposit', [row]);
     await storeBalances(db, [balance('ETH', '1.0')], 1, true);
@@ -147,8 +147,8 @@ describe('what the feed tells', () => {
   });
 });
 
-describe('the order of the feed', () => {
-  test('events wait for a transaction that is open anywhere, which is named with its process', async () => {
+describe('the order of the change feed', () => {
+  test('events wait for any open transaction, which is named with its process', async () => {
     await endFirstWalk();
     const other = new URL(connectionString);
     other.pathname = '/postgres';
@@ -163,7 +163,7 @@ describe('the order of the feed', () => {
         query<{ what: string; cure: string }>(
           `select what, cure from ledger.problems where name = 'feed_blocked'`,
         ).then(([one]) => one);
-      // Other tests use the same server, and their transactions are open for a moment.
+      // Other tests use the same server, and have open transactions for a moment.
       await until(async () => (await problem())?.what.includes(`process ${pid}, role `) ?? false);
       expect((await problem())?.what).toContain('application careless, database postgres');
       expect((await problem())?.cure).toContain(`pg_terminate_backend(${pid})`);
@@ -173,7 +173,7 @@ describe('the order of the feed', () => {
     expect(await query(`select from ledger.problems where name = 'feed_blocked'`)).toEqual([]);
   });
 
-  test('a session that itself waits is not named, but the one that it waits for', async () => {
+  test('a waiting session is not named, but the one that it waits for', async () => {
     await endFirstWalk();
     await onDatabase(connectionString, async (dba) => {
       await dba.query(`set application_name = 'dba'; begin; lock table ledger.coins in share mode`);
@@ -200,7 +200,7 @@ describe('the order of the feed', () => {
     expect(await query(`select from ledger.problems where name = 'feed_blocked'`)).toEqual([]);
   });
 
-  test('of two sequencers one numbers', async () => {
+  test('one of two sequencers assigns the numbers', async () => {
     await endFirstWalk();
     await storeListedTransactions(db, 'deposit', [row]);
     await onDatabase(connectionString, async (client) => {
@@ -212,7 +212,7 @@ describe('the order of the feed', () => {
     expect(await kinds()).toEqual(['transaction.seen d']);
   });
 
-  test('outbox rows that were restored on another server are numbered', async () => {
+  test('outbox rows that were restored on another server get numbers', async () => {
     await endFirstWalk();
     await storeListedTransactions(db, 'deposit', [row]);
     await query(`update engine.outbox set xact = '9000000000'`);
@@ -220,7 +220,7 @@ describe('the order of the feed', () => {
   });
 });
 
-test('old events are deleted after 7 days, those that a consumer lacks after 30, the latest one never', async () => {
+test('old events are deleted after 7 days, those that a consumer has not read after 30, and the latest one never', async () => {
   const at = async (...days: number[]) => {
     await query('truncate ledger.events');
     for (const [index, age] of days.entries())

@@ -25,7 +25,7 @@ const readRows = () =>
   query(`select symbol, name, decimals, deposit_state, withdraw_state, is_listed
            from ledger.coins order by symbol, contract_address`);
 
-test('coins are inserted once, updated when they differ, and equal ones are not written', async () => {
+test('new coins are inserted, different ones updated, and equal ones not written', async () => {
   expect(await store([coin(), coin({ contractAddress: '0x1' })], 1)).toMatchObject({
     inserted: 2,
     updated: 0,
@@ -46,7 +46,7 @@ test('coins are inserted once, updated when they differ, and equal ones are not 
   expect(await readRows()).toMatchObject([{ deposit_state: 0 }, { deposit_state: 1 }]);
 });
 
-test('a coin that a whole answer does not name is no longer listed, until it is named again', async () => {
+test('a coin that a complete answer lacks is no longer listed until it appears again', async () => {
   await store([coin({ symbol: 'A' }), coin({ symbol: 'B' })], 1);
   await store([coin({ symbol: 'A' })], 2, false);
   expect(await readRows()).toMatchObject([{ is_listed: true }, { is_listed: true }]);
@@ -59,7 +59,7 @@ test('a coin that a whole answer does not name is no longer listed, until it is 
   ]);
 });
 
-test('first sight and every change of a coin is one row of history, a poll without one is none', async () => {
+test('each first sight and each change of a coin is one row of history, and a poll without changes is none', async () => {
   await store([coin()], 1);
   await store([coin()], 2);
   await store([coin({ depositState: 0 })], 3);
@@ -87,7 +87,7 @@ test('[P14] an earlier answer neither overwrites a coin nor ends its listing', a
   expect(await readRows()).toMatchObject([{ decimals: 8 }, { is_listed: true }]);
 });
 
-test('several processes at once insert each coin once and never deadlock', async () => {
+test('concurrent processes insert each coin once and never deadlock', async () => {
   const writers = [connect(), connect(), connect(), connect()];
   const records = Array.from({ length: 30 }, (_, nth) => coin({ symbol: `coin-${nth}` }));
   const stored = await Promise.all(

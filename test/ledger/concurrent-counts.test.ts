@@ -21,7 +21,7 @@ beforeEach(async () => {
 const store = (...rows: Parameters<typeof listed>[0][]) =>
   ledger.transaction((db) => storeListedTransactions(db, 'deposit', rows.map(listed)));
 
-/** Days of a reading that covers the first day alone. */
+/** Days of a reading that covers only the first day. */
 const firstDay = (rows: number) => ({
   low: 1,
   high: 1,
@@ -30,7 +30,7 @@ const firstDay = (rows: number) => ({
   isHeadNew: false,
 });
 
-test('a list is not verified through a time while a new day of it is not', async () => {
+test('a list is not verified up to a time while one of its new days is not', async () => {
   await store({ orderNo: 'a', occurredAt: day });
   await ledger.transaction((db) => verifyDays(db, 'deposit', true));
   const adding = await beginTransaction(ledger, (db) =>
@@ -45,7 +45,7 @@ test('a list is not verified through a time while a new day of it is not', async
   ]);
 });
 
-test('a day does not count as verified if a row of it was deleted while it was compared', async () => {
+test('a day does not count as verified if one of its rows was deleted during the comparison', async () => {
   await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: day });
   const deleting = await beginTransaction(ledger, (db) =>
     db.execute(`delete from ledger.transactions where order_no = 'a'`),
@@ -59,7 +59,7 @@ test('a day does not count as verified if a row of it was deleted while it was c
   ]);
 });
 
-test('no day is compared beside a row that another list has come to count meanwhile', async () => {
+test('a day is not compared if another list has taken over one of its rows meanwhile', async () => {
   await store({ orderNo: 'a', occurredAt: day }, { orderNo: 'b', occurredAt: day });
   const guest = { orderNo: 'g', occurredAt: day, type: 'withdraw' };
   await ledger.transaction((db) => storeListedTransactions(db, 'withdraw', [listed(guest)]));
@@ -113,7 +113,7 @@ test('a recount of days waits for a row that moves to another day', async () => 
   ]);
 });
 
-test('a rebuilt count of addresses includes one that is being stored', async () => {
+test('a rebuilt count of addresses includes an address that is being stored', async () => {
   await query(`insert into ledger.pools (slip44, threshold, target) values (195, 1, 2)`);
   await ledger.transaction((db) => storeListedAddresses(db, 195, ['TAddress1']));
   const storing = await beginTransaction(ledger, (db) =>

@@ -39,7 +39,7 @@ const storeDetail = (own: Ledger, row: Parameters<typeof detailed>[0]) =>
   own.transaction((db) => storeTransactionDetails(db, [detailed(row)]), findingByKey);
 
 test.each(['detail', 'list'])(
-  'an older %s does not overwrite what a later detail confirmed meanwhile',
+  'an older %s does not overwrite a value that a later detail confirmed meanwhile',
   async (kind) => {
     await store(ledger, { state: 'pending', observation: 1 });
     await storeDetail(ledger, { state: 'pending', observation: 2 });
@@ -55,7 +55,7 @@ test.each(['detail', 'list'])(
   },
 );
 
-/** Ends once the transactions of that time have ended, those of other databases included. */
+/** Resolves once the current transactions have ended, those of other databases included. */
 const untilChecked = () =>
   until(async () => {
     await checkNewAddresses(ledger.db);
@@ -64,7 +64,7 @@ const untilChecked = () =>
     );
   });
 
-test('an address stays used if its first deposit fails while a second one comes to count', async () => {
+test('an address stays used if its first deposit fails while a second one becomes a counted deposit', async () => {
   const deposit = { toAddress: 'TAddress1', occurredAt: day };
   const second = { ...deposit, orderNo: 'b', occurredAt: 2 * day };
   await ledger.transaction((db) => storeListedAddresses(db, 195, ['TAddress1']));
@@ -103,7 +103,7 @@ const storeCoin = () =>
   );
 
 test.each(['answer', 'list'])(
-  'an address that joins the pool by the %s while a deposit to it is being stored is not handed out',
+  'an address that joins the pool by the %s during the storage of its deposit is not handed out',
   async (by) => {
     await query(`insert into ledger.pools (slip44, threshold, target) values (195, 1, 2)`);
     const [request] = await query<{ id: string }>(
@@ -126,7 +126,7 @@ test.each(['answer', 'list'])(
   },
 );
 
-/** Locks what the query finds, until `commit`. */
+/** Locks the rows of the query until `commit`. */
 const hold = (rows: string) =>
   beginTransaction(connect(), (db) => db.execute(`${rows} for update`));
 const deadlocks = async () =>
@@ -138,7 +138,7 @@ const deadlocks = async () =>
     )[0]?.n,
   );
 
-test('an answer and a check of addresses that two chains share wait for each other in turn', async () => {
+test('an answer and a check of addresses that two chains share do not deadlock', async () => {
   await query(`insert into ledger.pools (slip44, threshold, target) values (61, 1, 2)`);
   const shared = ['0xaa', '0xbb'];
   await query(
@@ -159,7 +159,7 @@ test('an answer and a check of addresses that two chains share wait for each oth
   expect(await deadlocks()).toBe(before);
 });
 
-test('of two statements that wait for each other, the one that is ended runs again', async () => {
+test('if two statements deadlock, the aborted one runs again', async () => {
   await query('create table public.turns (id int, taken int)');
   await query('insert into public.turns select id, 0 from generate_series(1, 4) as id');
   const holding = await hold('select from public.turns where id in (1, 2)');
@@ -176,7 +176,7 @@ test('of two statements that wait for each other, the one that is ended runs aga
   );
 });
 
-test('a row whose writer waited while its coin became known gets its chain', async () => {
+test('a row whose writer waited while its coin was stored gets its chain', async () => {
   await store(ledger, { orderNo: 'a', symbol: 'USDT' });
   const holding = await beginTransaction(ledger, (db) =>
     db.execute(`update ledger.transactions set is_final = is_final`),
@@ -197,7 +197,7 @@ test('a row whose writer waited while its coin became known gets its chain', asy
   expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
 });
 
-test('two processes that assign chains at once wait for the rows that are being stored', async () => {
+test('two processes that assign chains concurrently wait for rows that are being stored', async () => {
   const storing = await beginTransaction(other, (db) =>
     storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', symbol: 'TRX' })]),
   );
@@ -214,7 +214,7 @@ test('two processes that assign chains at once wait for the rows that are being 
   expect(await query('select slip44 from ledger.transactions')).toEqual([{ slip44: 195 }]);
 });
 
-test('a change that is committed behind a later one is a movement', async () => {
+test('a change that is committed after a later one is still a movement', async () => {
   await store(ledger, { orderNo: 'a', state: 'new' }, { orderNo: 'b', state: 'new' });
   const storing = await beginTransaction(ledger, (db) =>
     storeTransactionDetails(db, [detailed({ orderNo: 'a', state: 'pending' })]),
@@ -225,7 +225,7 @@ test('a change that is committed behind a later one is a movement', async () => 
   expect(await readMovement(ledger.db)).not.toBe(before);
 });
 
-test('the balance of a time is that of the latest answer, whichever transaction began first', async () => {
+test('the balance at a time is that of the latest answer, whichever transaction began first', async () => {
   const storeBalance = (db: LedgerDb, amount: string, observation: number) =>
     storeBalances(db, [balance('TRX', amount, 195)], observation, true);
   await ledger.transaction(async (db) => {

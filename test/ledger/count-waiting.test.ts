@@ -5,7 +5,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 
-/** Rows of each kind that waits or does not wait for a detail, `of` of each. */
+/** Rows of each kind with and without a waiting detail, `of` of each. */
 async function insertKinds(of: number): Promise<void> {
   await query(`
     insert into ledger.transactions (order_no, stream, state, is_final, is_success, is_listed, is_backfilled, detail_synced_at,
@@ -29,7 +29,7 @@ test.each([
   [20, 'rows that are few enough to be counted one by one'],
   [4_000, 'more of them, by the running totals'],
 ])(
-  '%i rows of each kind: what waits for a detail is counted as the view has it: %s',
+  '%i rows of each kind: the count of rows that wait for a detail equals that of the view: %s',
   async (of) => {
     await query('truncate ledger.transactions, engine.detail_checks');
     await insertKinds(of);

@@ -13,7 +13,7 @@ afterEach(clear);
 const start = Date.UTC(2026, 0, 1);
 const day = dayOf(start);
 
-/** Stores rows of as many days, in turn. */
+/** Stores rows of this number of days, in turn. */
 async function storeRows(rows: number, days: number): Promise<string[]> {
   const given = Array.from({ length: rows }, (_, index) =>
     listed({ orderNo: `order-${index}`, occurredAt: start + (index % days) * dayMs }),
@@ -22,7 +22,7 @@ async function storeRows(rows: number, days: number): Promise<string[]> {
   return given.map(({ orderNo }) => orderNo);
 }
 
-test('however many rows leave a list at once, its counts are written once', async () => {
+test('the counts of a list are written once, however many rows leave it in one statement', async () => {
   const orderNos = await storeRows(200, 2);
   const written = await ledger.transaction(async (tx) => {
     await unlistRows(tx, 'deposit', orderNos.slice(0, 150));
@@ -41,7 +41,7 @@ test('however many rows leave a list at once, its counts are written once', asyn
   expect(days.map(({ rows }) => rows)).toEqual([25, 25]);
 });
 
-test('days that exchange rows in one statement are verified no more, and those of their list are', async () => {
+test('days that exchange rows in one statement lose their verification, and unaffected days of the list keep it', async () => {
   await storeRows(3, 3);
   await query('update ledger.coverage set verified_at = now()');
   await query(`

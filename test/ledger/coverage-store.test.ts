@@ -28,7 +28,7 @@ const verified = async () =>
     .filter(({ verifiedAt }) => verifiedAt !== null)
     .map((one) => one.day - day);
 
-test('a day is verified where as many rows were read as the ledger lists, and named where not', async () => {
+test('a day is verified if the reading met as many rows as the ledger lists, and is reported otherwise', async () => {
   const rows: [number, number][] = [
     [day, 2],
     [day + 1, 2],
@@ -38,7 +38,7 @@ test('a day is verified where as many rows were read as the ledger lists, and na
   expect(await verified()).toEqual([0]);
 });
 
-test('rows that came after the reading had begun are not for it to show, but nothing may lie beyond a new head', async () => {
+test('a reading need not show rows that arrived after it began, but no row may lie beyond a new head', async () => {
   const head = start + dayMs + 2;
   const read = { low: day + 1, high: day + 1, rows: [[day + 1, 1]] as [number, number][], head };
   expect(await compareDays(db, 'deposit', { ...read, isHeadNew: false })).toEqual([]);
@@ -50,7 +50,7 @@ test.each([
   ['later', 3_600_000],
   ['earlier', -3_600_000],
 ])(
-  'a row whose detail has a time %s than the list is beyond a head by the time of the list',
+  'a row whose detail has a time %s than the list is placed beyond a head by the time of the list',
   async (_, change) => {
     const now = Date.now();
     const [head, behind] = [now - 10_000, now - 20_000];
@@ -76,7 +76,7 @@ test.each([
   },
 );
 
-test('beside a row that another list counts no day is said to be equal, nor to differ', async () => {
+test('a day with a row that another list counts is reported neither as equal nor as different', async () => {
   const theirs = { orderNo: 'theirs', occurredAt: start + 5, type: 'withdraw' };
   await storeListedTransactions(db, 'withdraw', [listed(theirs)]);
   await storeListedTransactions(db, 'deposit', [
@@ -103,7 +103,7 @@ test.each([
     2,
   ],
 ])(
-  'a row that is %s takes the mark of its day away, and the counts follow',
+  'a row that is %s removes the mark of its day, and the counts change with it',
   async (_, change, rows) => {
     await query('update ledger.coverage set verified_at = now()');
     expect((await query('select verified_through from ledger.streams'))[0]).not.toEqual({
@@ -121,7 +121,7 @@ test.each([
   },
 );
 
-test('each change of a proof is a row of its own, and the steps of one transaction are one', async () => {
+test('each change of a proof is one row, and several changes in one transaction are one row', async () => {
   await query('update ledger.streams set is_backed = true, service_total = 4');
   await ledger.transaction(async (tx) => {
     await storeListedTransactions(tx, 'deposit', [listed({ orderNo: 'new', occurredAt: start })]);

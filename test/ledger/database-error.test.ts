@@ -10,7 +10,7 @@ function refused(statement: string, fields: object) {
 }
 
 test.each(['CREATE SCHEMA IF NOT EXISTS "drizzle"', 'create extension btree_gist'])(
-  'a role without CREATE on the database is advised in any language of the server: %s',
+  'a missing CREATE right on the database is explained in any language of the server: %s',
   (statement) => {
     expect(refused(statement, { code: '42501' })).toMatchObject({
       code: 'rights',
@@ -22,7 +22,7 @@ test.each(['CREATE SCHEMA IF NOT EXISTS "drizzle"', 'create extension btree_gist
 test.each([
   ['select 1 from ledger.pools', '42501'],
   ['create schema ledger', '42P06'],
-])('the failure of another kind has its own advice: %s %s', (statement, code) => {
+])('another kind of failure has its own advice: %s %s', (statement, code) => {
   expect(refused(statement, { code })).not.toMatchObject({
     cure: expect.stringContaining('grant create on database'),
   });

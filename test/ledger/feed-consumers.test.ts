@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 type Session = { run<T extends object>(statement: string): Promise<T[]> };
 
-/** Runs `work` in a session that logged in as this role. */
+/** Runs `work` in a session logged in as this role. */
 function as<T>(role: string, work: (session: Session) => Promise<T>): Promise<T> {
   return onDatabase(connectionString, async (client) => {
     await client.query(`set session authorization ${role}`);
@@ -38,7 +38,7 @@ const seqs = async ({ run }: Session, consumer = 'books', max = 100) =>
     ({ seq }) => Number(seq),
   );
 
-test('what was acknowledged in a transaction that failed comes again, and nothing else does', async () => {
+test('events that were acknowledged in a rolled back transaction are read again, and no others', async () => {
   await as(shop, async (session) => {
     expect(await seqs(session, 'books', 2)).toEqual([1, 2]);
     expect(await seqs(session, 'books', 2)).toEqual([1, 2]);
@@ -56,7 +56,7 @@ test('what was acknowledged in a transaction that failed comes again, and nothin
   });
 });
 
-test('of two workers of one consumer the second goes on behind the first', async () => {
+test('the second of two workers of one consumer continues behind the first', async () => {
   await as(shop, async (first) => {
     await first.run('begin');
     expect(await seqs(first, 'books', 3)).toEqual([1, 2, 3]);
@@ -67,7 +67,7 @@ test('of two workers of one consumer the second goes on behind the first', async
   });
 });
 
-test('a transaction that holds a consumer is ended after an idle minute, whatever the session has set', async () => {
+test('a transaction that holds a consumer is ended after an idle minute, with any session setting', async () => {
   await as(shop, async ({ run }) => {
     for (const call of [`ledger.next_events('books')`, `ledger.ack_events('books', 1)`]) {
       await run('begin');
@@ -93,7 +93,7 @@ test('a name belongs to the role that first used it; the owner may use it too', 
   await as(shop, async (session) => expect(await seqs(session)).toEqual([]));
 });
 
-test('a consumer reads and acknowledges events, and does nothing else', async () => {
+test('a consumer can read and acknowledge events, and nothing else', async () => {
   await as(shop, async ({ run }) => {
     expect(
       await run(
@@ -113,7 +113,7 @@ test('a consumer reads and acknowledges events, and does nothing else', async ()
   });
 });
 
-test('a position that the feed does not have is an error that says why', async () => {
+test('a position outside the feed is an error that gives the reason', async () => {
   await as(shop, async (session) => {
     const { run } = session;
     await expect(run(`select ledger.ack_events('books', 6)`)).rejects.toMatchObject({
@@ -139,7 +139,7 @@ test('a position that the feed does not have is an error that says why', async (
   });
 });
 
-test('odd names and too many consumers of one role are refused', async () => {
+test('invalid names and too many consumers of one role are refused', async () => {
   await as(shop, async ({ run }) => {
     for (const name of ['null', `''`, `' a'`, `'a''b'`, `repeat('a', 101)`])
       await expect(run(`select ledger.next_events(${name})`)).rejects.toMatchObject({
@@ -155,9 +155,9 @@ test('odd names and too many consumers of one role are refused', async () => {
   });
 });
 
-test('without a daemon the one who reads gives the numbers; beside a daemon only after five seconds', async () => {
+test('without a daemon a reader assigns the numbers; with a daemon it does so only after five seconds', async () => {
   await write();
-  // A transaction that is open in another database, such as a test's that fills a table, holds the numbers back.
+  // An open transaction in another database, such as that of a test that fills a table, delays the numbers.
   const wait = { timeout: 240_000 };
   await as(shop, (session) => expect.poll(() => seqs(session), wait).toEqual([1, 2, 3, 4, 5, 6]));
   await onDatabase(connectionString, async (daemon) => {
@@ -176,7 +176,7 @@ const write = () => query(`insert into engine.outbox (kind, key, data) values ('
 describe.each(['repeatable read', 'serializable'])('in a %s transaction', (isolation) => {
   const begin = ({ run }: Session) => run(`rollback; begin isolation level ${isolation}`);
 
-  test('without a daemon the one who reads gives the numbers', async () => {
+  test('a reader assigns the numbers if there is no daemon', async () => {
     await write();
     await as(shop, async (session) => {
       const read = async () => {
@@ -190,7 +190,7 @@ describe.each(['repeatable read', 'serializable'])('in a %s transaction', (isola
     });
   }, 250_000);
 
-  test('numbers that were given since its snapshot are an error that says what to do', async () => {
+  test('numbers that were assigned after its snapshot cause an error that names the remedy', async () => {
     await write();
     await as(shop, async (session) => {
       await begin(session);
@@ -205,7 +205,7 @@ describe.each(['repeatable read', 'serializable'])('in a %s transaction', (isola
     });
   });
 
-  test('its own changes get their numbers after its commit', async () => {
+  test('the changes of the transaction itself get their numbers after its commit', async () => {
     await onDatabase(connectionString, async (client) => {
       const session: Session = { run: async (statement) => (await client.query(statement)).rows };
       await begin(session);
@@ -221,7 +221,7 @@ describe.each(['repeatable read', 'serializable'])('in a %s transaction', (isola
   });
 });
 
-test('events without a number count as not got, and make a consumer of yesterday a problem', async () => {
+test('events without a number count as not received, and make a consumer since yesterday a problem', async () => {
   await as(shop, (session) => session.run(`select ledger.ack_events('books', 5)`));
   const found = () => readFeedConsumers(ledger.db);
   expect(await found()).toMatchObject([{ lagEvents: 0, lagSeconds: 0, state: 'reading' }]);
@@ -241,7 +241,9 @@ test('events without a number count as not got, and make a consumer of yesterday
   ]);
 });
 
-/** Starts `late` while a transaction has done `work`, which blocks it; the transaction then deletes old events. */
+/**
+ * Starts `late` during a transaction that has done `work`, which blocks it; the transaction then deletes old events.
+ */
 async function pruneDuring<T>(work: string, late: () => Promise<T>): Promise<T> {
   await query(`update ledger.events set recorded_at = now() - interval '31 days' where seq <= 3`);
   return await onDatabase(connectionString, async (holder) => {
@@ -255,12 +257,12 @@ async function pruneDuring<T>(work: string, late: () => Promise<T>): Promise<T> 
   });
 }
 
-test('events that are deleted while a consumer reads are not left out silently', async () => {
+test('events that are deleted while a consumer reads are not skipped silently', async () => {
   const [position] = await query<{ made: string }>(
     `select pg_get_functiondef('engine.require_position'::regproc) as made`,
   );
   const pause = 'perform pg_advisory_xact_lock(1, 1)';
-  // The moment behind the check is reached by a lock in it.
+  // A lock inside the check gives the moment after it.
   await query((position?.made ?? '').replace(/END \$function\$/, `${pause}; END $function$`));
   onTestFinished(async () => void (await query(position?.made ?? '')));
   const reading = pruneDuring('select pg_advisory_xact_lock(1, 1)', () =>
@@ -269,7 +271,7 @@ test('events that are deleted while a consumer reads are not left out silently',
   expect(await reading).toEqual([1, 2, 3, 4, 5]);
 });
 
-test('events that are deleted while they are taken over for a webhook are not left out silently', async () => {
+test('events that are deleted while they are queued for a webhook are not skipped silently', async () => {
   await query(`insert into engine.webhooks (name, position) values ('hook', 0)`);
   onTestFinished(async () => void (await query('delete from engine.webhooks')));
   await pruneDuring('lock table engine.deliveries in access exclusive mode', () =>

@@ -15,7 +15,7 @@ const wallets = ['main', 'w2'];
 
 type Facts = Record<string, unknown>;
 type Tables = Map<string, Facts>;
-/** The tables, and the number of the last event that they hold. */
+/** The tables, and the number of the last event that they include. */
 type Moment = { head: number; tables: Tables };
 
 const orderNos = ['a', 'b', 'c', 'd'];
@@ -99,14 +99,14 @@ async function fold(from: Moment, head: number): Promise<Tables> {
   const folded = new Map(from.tables);
   for (const { seq, wallet, kind, key, data } of await readEvents(db, from.head, 10_000)) {
     if (seq > head || !kind.startsWith('transaction.')) continue;
-    // A chain that becomes known later is no event.
+    // A chain that becomes known later causes no event.
     const { reference: _, changed: __, slip44: ___, contract_address: ____, ...facts } = data;
     folded.set(`${wallet}/${key}`, facts);
   }
   return folded;
 }
 
-/** Rows that the first walk brings, and what their first detail fills, make no events. */
+/** Rows of the first full scan, and fields that their first detail fills, cause no events. */
 function told(tables: Tables, known: Tables): unknown[] {
   return [...tables]
     .filter(([key, facts]) => !facts['is_backfilled'] || known.has(key))
@@ -118,7 +118,7 @@ function told(tables: Tables, known: Tables): unknown[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-test('the events behind any moment lead from its tables to those of any later moment', async () => {
+test('applying the events after any moment to the tables of that moment gives the tables of any later moment', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14 }), async (steps) => {
       await opened.clear();

@@ -21,7 +21,7 @@ async function killSequencers(signal: AbortSignal): Promise<number> {
   return kills;
 }
 
-test('of many writers and killed sequencers no change is missed, none is told twice, each row in its order', async () => {
+test('with many writers and killed sequencers each change is reported exactly once, and each row in its order', async () => {
   await query(stormRows(rows));
   const over = new AbortController();
   const killer = killSequencers(over.signal);

@@ -13,7 +13,7 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const signal = new AbortController().signal;
 
-test('other final states judge the stored rows again, and the same ones write nothing', async () => {
+test('different final states reclassify the stored rows, and unchanged ones write nothing', async () => {
   const { ledger, context } = await withWallet({ transactions: 300 });
   await syncTransactions(context, onePass());
   await syncAllDetails(context, signal);
@@ -45,7 +45,7 @@ test('other final states judge the stored rows again, and the same ones write no
   expect(await counts()).toMatchObject({ final: 300, due: 0 });
 });
 
-test('a row says whether it moved money: from the list, from its detail, from filled fields, and after other states', async () => {
+test('a row is marked as moving money by its list row, its detail, filled fields, and changed final states', async () => {
   const { ledger, query } = await withLedger();
   const success = new Set(['done']);
   await reclassifyByStates(ledger, { final: new Set(['done', 'failed']), success });
@@ -82,7 +82,7 @@ test('a row says whether it moved money: from the list, from its detail, from fi
   ]);
 });
 
-test('a classification that was interrupted goes on where it stopped, with the same settings too', async () => {
+test('an interrupted classification continues where it stopped, also with unchanged settings', async () => {
   const { ledger, query } = await withLedger();
   const success = new Set(['success']);
   await reclassifyByStates(ledger, { final: success, success });
@@ -97,7 +97,7 @@ test('a classification that was interrupted goes on where it stopped, with the s
   expect(await query('select from engine.classification')).toEqual([]);
 });
 
-test('rows are judged again in the order in which batches lock them, whatever their order on disk', async () => {
+test('rows are reclassified in the order in which batches lock them, not in their order on disk', async () => {
   const { ledger, connect, query, logged } = await withLedger();
   for (const orderNo of ['b', 'a']) {
     await ledger.transaction((tx) =>
@@ -112,7 +112,7 @@ test('rows are judged again in the order in which batches lock them, whatever th
   const judging = reclassifyByStates(
     {
       ...judge,
-      // Only batches come with settings; the other one begins after the judge has waited for writers.
+      // Only batches have settings; the other one begins after the reclassification has waited for writers.
       transaction: async (work, settings) => {
         if (settings !== undefined && !hasBegun) {
           hasBegun = true;
@@ -133,7 +133,7 @@ test('rows are judged again in the order in which batches lock them, whatever th
   expect(logged).toEqual([]);
 });
 
-test('a row that another transaction is storing by the last states is classified by the new ones', async () => {
+test('a row that another transaction stores with the previous final states is classified by the new ones', async () => {
   const { ledger, connect, query } = await withLedger();
   const success = new Set(['success']);
   await reclassifyByStates(ledger, { final: success, success });
@@ -150,7 +150,7 @@ test('a row that another transaction is storing by the last states is classified
   ]);
 });
 
-test('other states wait neither for whoever maintains the table of rows nor for a reader of it', async () => {
+test('new final states wait neither for maintenance of the transactions table nor for its readers', async () => {
   const { ledger, connect } = await withLedger();
   const maintaining = await beginTransaction(connect(), (db) =>
     db.execute('lock table ledger.transactions in share update exclusive mode'),
@@ -160,7 +160,7 @@ test('other states wait neither for whoever maintains the table of rows nor for 
   await maintaining.commit();
 });
 
-test('each row is read once or twice, in however many batches', async () => {
+test('each row is read once or twice, in any number of batches', async () => {
   const { ledger, query, fill } = await withLedger();
   const states = { final: new Set(['success']), success: new Set(['success']) };
   await reclassifyByStates(ledger, states);

@@ -8,7 +8,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger } = await withLedger();
 
-/** Scans of the transactions that this session has made and not reported yet. */
+/** Scans of the transactions table by this session that are not reported yet. */
 async function readScans(tx: LedgerDb): Promise<{ seq: number; index: number }> {
   const { rows } = await tx.execute<{ seq: number; index: number }>(sql`
     select seq_scan::int as seq, idx_scan::int as index from pg_stat_xact_user_tables
@@ -16,7 +16,7 @@ async function readScans(tx: LedgerDb): Promise<{ seq: number; index: number }> 
   return rows[0] ?? { seq: 0, index: 0 };
 }
 
-/** Finds the texts in one transaction; returns the scans that it took as well. */
+/** Finds the texts in one transaction; also returns the number of scans. */
 async function findWithoutScan(texts: string[]) {
   return await ledger.transaction(async (tx) => {
     await tx.execute(sql`set local enable_seqscan = off`);
@@ -28,7 +28,7 @@ async function findWithoutScan(texts: string[]) {
   });
 }
 
-test('an order and the deposits to an address are found by index, and never more than 50', async () => {
+test('an order and the deposits to an address are found by index, at most 50 of them', async () => {
   const address = '0x00000000000000000000000000000000000000aa';
   const rows = Array.from({ length: 60 }, (_, index) =>
     listed({ orderNo: `order-${index}`, toAddress: address, requestId: `request-${index}` }),

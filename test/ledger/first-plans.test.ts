@@ -4,7 +4,7 @@ import { connectLedger } from '../../src/ledger/connection/connect-ledger.ts';
 import { onDatabase } from '../support/on-database.ts';
 import { startPostgres } from '../support/start-postgres.ts';
 
-test('a plan that was made over an empty ledger finds a row by its order number in one step', async () => {
+test('a plan that was made for an empty ledger finds a row by its order number in one step', async () => {
   const { connectionString, close } = await startPostgres({ isMigrated: true });
   await onDatabase(connectionString, async (client) => {
     await client.query('set plan_cache_mode = force_generic_plan');
@@ -18,7 +18,7 @@ test('a plan that was made over an empty ledger finds a row by its order number 
   }).finally(close);
 });
 
-test('no statement of the program is compiled, whatever the database says', async () => {
+test('no statement of the program is JIT-compiled, with any setting of the database', async () => {
   const { connectionString, close } = await startPostgres({ isMigrated: true });
   onTestFinished(close);
   await onDatabase(connectionString, async (client) => {

@@ -54,7 +54,7 @@ const functions = [
   `select engine.add_hints('{}')`,
 ];
 
-test('[D10 S10] a reader reads every table and view, later ones included, and writes none', async () => {
+test('[D10 S10] a reader can read every table and view, also later ones, and write none', async () => {
   await Promise.all([grantReader(ledger, reader), grantReader(connect(), reader)]);
   await query('create view ledger.later as select 1 as one');
   const readable = await relations('ledger');
@@ -79,7 +79,7 @@ test('[D10 S10] a reader reads every table and view, later ones included, and wr
   await query('drop view ledger.later');
 });
 
-test('[D10 S10] a reader has no part in the queue, the migrations, the functions and the sequences', async () => {
+test('[D10 S10] a reader has no access to the queue, the migrations, functions and sequences', async () => {
   for (const { name } of await relations('queue,drizzle')) {
     expect(await asRole(reader, `select * from ${name} limit 1`)).toMatch(/permission denied/);
   }
@@ -96,7 +96,7 @@ test('[D10 S10] a reader has no part in the queue, the migrations, the functions
   ]);
 });
 
-test('[S10] an issuer takes addresses, sees those that it took, and gives hints, and can do nothing else', async () => {
+test('[S10] an issuer can take addresses, see the addresses that it took, and give hints, and nothing else', async () => {
   await grantIssuer(ledger, issuer);
   await grantIssuer(ledger, issuer);
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
@@ -121,7 +121,7 @@ test('[S10] an issuer takes addresses, sees those that it took, and gives hints,
   }
 });
 
-test('an issuer sees no address but those that it took; readers see all, also as issuers', async () => {
+test('an issuer sees only addresses that it took; readers see all, also if they are issuers', async () => {
   await query(`insert into ledger.addresses (slip44, address, status, form, first_seen_at)
     select 195, 'T' || n, 'available', 'plain', now() from generate_series(1, 4) as n`);
   const other = `other ${issuer}`;
@@ -149,7 +149,7 @@ test('an issuer sees no address but those that it took; readers see all, also as
   }
 });
 
-test('a role cannot put objects of its own in the way of take_address', async () => {
+test('a role cannot create objects that replace those of take_address', async () => {
   await query(`grant temporary on database ${await databaseName()} to "${issuer}"`);
   const client = await ledger.pool.connect();
   await client.query(`set role "${issuer}"`);
@@ -163,7 +163,7 @@ test('a role cannot put objects of its own in the way of take_address', async ()
   client.release(true);
 });
 
-test('names that PostgreSQL keeps for itself, empty and endless ones are refused, and nobody gets a right', async () => {
+test('reserved, empty and overlong names are refused, and no right is granted', async () => {
   const [own] = await query<{ name: string }>('select current_user as name');
   const names = ['public', 'PUBLIC', 'none', 'pg_reader', 'pg_monitor', '', 'x'.repeat(64)];
   for (const name of [...names, own?.name ?? '']) {
@@ -179,7 +179,7 @@ test('names that PostgreSQL keeps for itself, empty and endless ones are refused
   expect(row).toEqual({ may: false });
 });
 
-test('a database role that may not grant gets an error that names the missing right', async () => {
+test('a database role without the right to grant gets an error that names the missing right', async () => {
   await query(`create role ${owner} login password 'owner'; grant usage on schema ledger to ${owner};
     grant select on all tables in schema ledger to ${owner};
     grant execute on all functions in schema ledger to ${owner}`);
@@ -202,11 +202,11 @@ test('a database role that may not grant gets an error that names the missing ri
       cure: expect.stringContaining('owns the schema ledger'),
     });
   }
-  // A grant that is already in place requires no right to make it.
+  // A grant that already exists requires no right to make it.
   await grantIssuer(weak, issuer);
 });
 
-test('a role that owns the ledger needs no grant, and is refused', async () => {
+test('the owner of the ledger needs no grant, and granting to it is refused', async () => {
   const holder = `holder_${unique}`;
   await query(
     `create role ${holder}; create table ledger.held (one int); alter table ledger.held owner to ${holder}`,
@@ -222,7 +222,7 @@ test('a role that owns the ledger needs no grant, and is refused', async () => {
   }
 });
 
-test('no function of the schemas may be called by everybody, one of a later migration included', async () => {
+test('no function of the schemas can be called by PUBLIC, including functions of later migrations', async () => {
   await query(`create function ledger.later() returns int language sql stable as 'select 1';
     create function engine.later() returns int language sql as 'select 1';
     select engine.settle_rights()`);
@@ -235,14 +235,14 @@ test('no function of the schemas may be called by everybody, one of a later migr
   await query('drop function ledger.later(); drop function engine.later()');
 });
 
-test('functions that run with the rights of their owner look for names in the system catalogue alone', async () => {
+test('functions with the rights of their owner resolve names in the system catalogue only', async () => {
   const open = await query(`select p.oid::regprocedure::text as name from pg_proc p
     where p.pronamespace in ('ledger'::regnamespace, 'engine'::regnamespace) and p.prosecdef
       and not coalesce('search_path=pg_catalog, pg_temp' = any(p.proconfig), false)`);
   expect(open).toEqual([]);
 });
 
-test('no schema, relation, column or sequence of the program is open to everybody, that of the queue included', async () => {
+test('no schema, relation, column or sequence of the program or its queue is accessible to PUBLIC', async () => {
   const open = await query(`
     select n.nspname as name from pg_namespace n cross join lateral aclexplode(n.nspacl) a
      where n.nspname in ('ledger', 'engine', 'queue', 'drizzle') and a.grantee = 0
@@ -256,7 +256,7 @@ test('no schema, relation, column or sequence of the program is open to everybod
   expect(open).toEqual([]);
 });
 
-test('the functions for people are the reader’s, too', async () => {
+test('a reader can also call the functions for people', async () => {
   for (const call of [
     'select * from ledger.balances_at(now())',
     'select * from ledger.transactions_at(now())',
@@ -265,14 +265,14 @@ test('the functions for people are the reader’s, too', async () => {
     expect([call, await asRole(reader, call)]).toEqual([call, 'ok']);
 });
 
-test('who may read no table of the database may not even connect, nor make temporary tables', async () => {
+test('a role that may read no table can neither connect nor create temporary tables', async () => {
   const [row] =
     await query(`select has_database_privilege('public', current_database(), 'connect') as connects,
     has_database_privilege('public', current_database(), 'temporary') as temporary`);
   expect(row).toEqual({ connects: false, temporary: false });
 });
 
-test('sessions of a granted role are bounded, and what an administrator has set stays', async () => {
+test('sessions of a granted role have limits, and limits that an administrator set stay', async () => {
   const login = `login_${unique}`;
   await query(
     `create role ${login} login password 'login'; alter role ${login} set lock_timeout = '7s'`,
@@ -297,7 +297,7 @@ test('sessions of a granted role are bounded, and what an administrator has set 
   }
 });
 
-test('a role of several grants has the longest of their limits, in whichever order they were given', async () => {
+test('a role with several grants has the longest of their limits, in any order of the grants', async () => {
   const grants = [grantReader, grantIssuer, grantConsumer];
   for (const order of [grants, grants.toReversed()]) {
     const role = `several_${unique}`;
@@ -318,7 +318,7 @@ test('a role of several grants has the longest of their limits, in whichever ord
   }
 });
 
-test('a role that the program makes has few connections; limits that it may not set are named', async () => {
+test('a role that the program creates has few connections; limits that the program may not set are named', async () => {
   const made = `made_${unique}`;
   const keeper = `keeper_${unique}`;
   try {
@@ -354,7 +354,7 @@ async function databaseName(): Promise<string> {
   return row?.name ?? '';
 }
 
-test('a transaction that takes an address is ended when it stands idle for a minute; less stays', async () => {
+test('a transaction that takes an address is ended after an idle minute, and a shorter limit stays', async () => {
   const client = await ledger.pool.connect();
   try {
     for (const [set, expected] of [
@@ -374,7 +374,7 @@ test('a transaction that takes an address is ended when it stands idle for a min
   }
 });
 
-test('a transaction that keeps addresses from the others is named, to those too who may not see when it began', async () => {
+test('a transaction that blocks addresses is named, also to roles that may not see when it began', async () => {
   await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
     values (60, '0xA1', 'available', 1, now())`);
   const client = await ledger.pool.connect();
@@ -398,7 +398,7 @@ test('a transaction that keeps addresses from the others is named, to those too 
     expect(rows[0]?.taken).toBe('0xA1');
     await pass('1 second');
     expect(await named()).toEqual([]);
-    // As old as a pass that ended more than a minute ago, at the least.
+    // At least as old as a pass that ended more than a minute ago.
     await pass('2 minutes');
     expect(await named()).toEqual([
       {

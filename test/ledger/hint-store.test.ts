@@ -20,7 +20,7 @@ beforeEach(async () => {
   await turnComes();
 });
 
-/** As when the time has come for the next requests of hints. */
+/** As if the time for the next requests of hints had come. */
 const turnComes = () => query(`update engine.hint_turns set next_at = now()`);
 
 const hintedSubjects = async () =>
@@ -29,7 +29,7 @@ const hintedSubjects = async () =>
 const waiting = async () =>
   (await query<{ n: number }>('select count(*)::int as n from engine.hints'))[0]?.n;
 
-test('hints that nobody has taken are one hint', async () => {
+test('pending hints count as one hint', async () => {
   for (let count = 0; count < 5; count += 1) await storeHint(db, ['7']);
   expect(await waiting()).toBe(3);
   expect((await hintedSubjects()).sort()).toEqual(['deposit', 'details', 'withdraw']);
@@ -39,7 +39,7 @@ test('hints that nobody has taken are one hint', async () => {
   expect(await lookDueIn(db, 'withdraw')).toBe(0);
 });
 
-test('a hint that comes while a look is under way causes another look', async () => {
+test('a hint that arrives during a read causes another read', async () => {
   await storeHint(db, []);
   const ids = await takeLook(db, 'deposit');
   await storeHint(db, []);
@@ -51,14 +51,14 @@ test('a hint that comes while a look is under way causes another look', async ()
   expect(await takeLook(db, 'deposit')).toHaveLength(1);
 });
 
-test('requests of a look that brought nothing delay the next one', async () => {
+test('the requests of a read without news delay the next one', async () => {
   await storeHint(db, []);
   await endLook(db, 'deposit', { ids: await takeLook(db, 'deposit'), fruitless: 7 });
   await storeHint(db, []);
   expect(await lookDueIn(db, 'deposit')).toBeGreaterThan(6_000);
 });
 
-test('a look of a process that died is made by another one', async () => {
+test('a read that a dead process left is made by another process', async () => {
   await storeHint(db, []);
   await takeLook(db, 'deposit');
   expect(await lookDueIn(db, 'deposit')).toBeNull();
@@ -67,14 +67,14 @@ test('a look of a process that died is made by another one', async () => {
   expect(await takeLook(db, 'deposit')).toHaveLength(1);
 });
 
-test('a turn that was set by a clock far ahead holds up nothing', async () => {
+test('a time that a clock far ahead has set delays nothing', async () => {
   await query(`update engine.hint_turns set next_at = now() + interval '1 day'`);
   await storeHint(db, []);
   expect(await lookDueIn(db, 'deposit')).toBe(0);
   expect(await takeLook(db, 'deposit')).toHaveLength(1);
 });
 
-test('of the orders that hints name only incomplete ones are claimed, each at most every five seconds', async () => {
+test('only incomplete orders that hints name are claimed, each at most every five seconds', async () => {
   await ledger.transaction((tx) =>
     storeListedTransactions(tx, 'deposit', [listed({ orderNo: 'open' })]),
   );
@@ -94,7 +94,7 @@ test('of the orders that hints name only incomplete ones are claimed, each at mo
   expect(await query(`select from engine.hints where subject = 'details'`)).toEqual([]);
 });
 
-test('a call names at most 50 orders, and at most 1,000 wait', async () => {
+test('a call names at most 50 orders, and at most 1,000 orders wait', async () => {
   const numbers = Array.from({ length: 80 }, (_, index) => `order-${index}`);
   await ledger.pool.query('select ledger.hint($1)', [[...numbers, null, 'x'.repeat(600)]]);
   expect(await waiting()).toBe(52);

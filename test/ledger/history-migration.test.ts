@@ -8,7 +8,7 @@ import { withLedger } from '../support/with-ledger.ts';
 const fixture = await withLedger({ isMigrated: false });
 const { ledger, query } = fixture;
 
-test('rows of an earlier version are neither written nor due after the upgrade, and show if they came late', async () => {
+test('after the upgrade rows of an earlier version are neither written nor due, and show if they arrived late', async () => {
   await migrateBefore(ledger, 'last_words_and_history');
   await query(`
     insert into ledger.final_states values ('success', true);
@@ -31,7 +31,7 @@ test('rows of an earlier version are neither written nor due after the upgrade, 
   ]);
   const before = await readVersions(fixture);
   const occurred = { old: Date.UTC(2026, 0, 1), live: Date.UTC(2026, 1, 2), undated: null };
-  // The hash was brought by the details: the list leaves it empty.
+  // The details filled the hash: the list leaves it empty.
   const rows = Object.entries(occurred).map(([orderNo, occurredAt]) =>
     listed({ orderNo, occurredAt, state: 'success', observation: 9 }),
   );

@@ -48,7 +48,9 @@ const forgetMoves = () =>
     `update engine.home set begun_at = now() - interval '25 hours', own_xid = pg_current_xact_id()::xid`,
   );
 
-/** Returns how many addresses join the pool by the list, which shows some more after an answer was lost. */
+/**
+ * Returns the number of addresses that join the pool because of the list, which shows some more after a lost answer.
+ */
 async function resolveLost(num: number, shown = ['b1', 'b2'], ahead = '0'): Promise<number> {
   const [request] = await query<{ id: string }>(
     `insert into ledger.address_requests (slip44, num, state, requested_at)
@@ -59,14 +61,14 @@ async function resolveLost(num: number, shown = ['b1', 'b2'], ahead = '0'): Prom
   return await ledger.transaction((db) => resolveRequest(db, Number(request?.id)));
 }
 
-/** As whoever counts the totals holds it. */
+/** Takes the lock that is held while the totals are added up. */
 const lockOfTotals = 'select pg_advisory_xact_lock(7246007)';
 
-/** Imitates a restore of data alone into a database that has the tables and no rows. */
+/** Imitates a data-only restore into a database that has the tables and no rows. */
 const loadElsewhere = () =>
   query(`update ledger.addresses set place = gen_random_uuid() where slip44 = 60`);
 
-test('a move that nobody has noted stands since the last sign of life before it', async () => {
+test('a move that was not recorded is dated to the last sign of life before it', async () => {
   await query(`insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
     values ('transactions', '2026-01-02T03:04:05Z', '2026-01-02T03:04:06Z', 'done', 1, 0, 0, 0)`);
   await loadElsewhere();
@@ -74,7 +76,7 @@ test('a move that nobody has noted stands since the last sign of life before it'
   expect(since).toEqual([{ since: new Date('2026-01-02T03:04:06Z') }]);
 });
 
-test('available addresses that were loaded from another database are handed out to nobody, in no session', async () => {
+test('available addresses that were loaded from another database are not handed out in any session', async () => {
   // This session has found the database at home.
   expect(await takeAddress(ledger.db, 60, 'before')).not.toBeNull();
   await loadElsewhere();
@@ -90,7 +92,7 @@ test('available addresses that were loaded from another database are handed out 
   expect(await takeAddress(ledger.db, 60, 'another')).toBeNull();
 });
 
-test('where the database lives is told without reading the available addresses', async () => {
+test('the home of the database is read without the available addresses', async () => {
   await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
     select 60, 'b' || n, 'available', 1, now() from generate_series(1, 5000) n`);
   await query('analyze ledger.addresses');
@@ -106,7 +108,7 @@ test('where the database lives is told without reading the available addresses',
   await client.query('rollback');
 });
 
-test('while derived rows are rebuilt, which takes long for a long history, the pools are not locked', async () => {
+test('pools are not locked during a long rebuild of derived rows', async () => {
   await move();
   const folding = await beginTransaction(ledger, (db) => db.execute(lockOfTotals));
   const settled = Promise.all([settle('heal'), settle('heal', connect())]);
@@ -120,7 +122,7 @@ test('while derived rows are rebuilt, which takes long for a long history, the p
   ]);
 });
 
-test('after rows of ledger.addresses were deleted the count of their list is right again', async () => {
+test('after rows of ledger.addresses were deleted the count of their list is corrected', async () => {
   await query(`delete from ledger.addresses where address = 'a3'`);
   await settle('heal');
   expect(await query(`select ledger_count from ledger.streams`)).toEqual([{ ledger_count: '5' }]);
@@ -134,7 +136,7 @@ test('after a load without a loss the loaded addresses are handed out again', as
   expect(await takeAddress(ledger.db, 60, 'another')).not.toBeNull();
 });
 
-test('an address that was paid to while it was set aside is not handed out after a move without a loss', async () => {
+test('an address that was paid while set aside is not handed out after a move without a loss', async () => {
   await move();
   await settle('heal');
   await ledger.transaction((db) =>
@@ -201,7 +203,7 @@ test('an answer is not stored as that of a later request that has its number sin
   await expect(store(60, 'own')).rejects.toMatchObject({ code: 'database-moved' });
 });
 
-test('after a move nothing that a lagging list shows is taken for the answer that was lost', async () => {
+test('after a move no address of a lagging list is taken for the lost answer', async () => {
   await forgetMoves();
   expect(await resolveLost(2)).toBe(2);
   await move();
@@ -209,7 +211,7 @@ test('after a move nothing that a lagging list shows is taken for the answer tha
   expect(await resolveLost(2)).toBe(0);
 });
 
-test('an address that was listed before the request is not its answer, although the clock went back since', async () => {
+test('an address that was listed before the request is not its answer, although the clock went back meanwhile', async () => {
   await forgetMoves();
   await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
     values (60, 'made by an operator', 'foreign', now() + interval '1 hour')`);
@@ -221,7 +223,7 @@ test('an address that comes after the request is its answer, although the clock 
   expect(await resolveLost(1, ['b1'], '1 hour')).toBe(1);
 });
 
-test('a handed out address outlives a crash, whatever the caller has set', async () => {
+test('a handed out address survives a crash, with any setting of the caller', async () => {
   const client = await ledger.pool.connect();
   try {
     await client.query('begin; set local synchronous_commit = off');
@@ -243,12 +245,12 @@ test.each([
   ['the table of the addresses', 'addresses_oid = 1'],
   ['what else was noticed', `disturbed_by = 'a snapshot was put back'`],
   ['the row that says where it lives', ''],
-])('a session that has found its home asks again for %s', async (_what, change) => {
+])('a session that has found its home checks it again for %s', async (_what, change) => {
   const client = await ledger.pool.connect();
   try {
     const take = () => client.query(`select ledger.take_address(60, 'another') as address`);
     expect((await take()).rows).toEqual([{ address: 'a4' }]);
-    // As a move under this session would leave the row: it knows the number of the row.
+    // The state of the row after a move during this session, which knows the number of the row.
     await client.query(
       change === ''
         ? 'update engine.home set epoch = epoch'
@@ -266,7 +268,7 @@ test.each([
   }
 });
 
-test('with ON_MOVE=stop nothing changes until `recover`; after a clean move all addresses return', async () => {
+test('with ON_MOVE=stop nothing changes until `recover`; after a move without loss all addresses return', async () => {
   await move();
   await settle('stop');
   await settle('stop');
@@ -286,7 +288,7 @@ test('with ON_MOVE=stop nothing changes until `recover`; after a clean move all 
   expect(await takeAddress(ledger.db, 60, 'another')).toBe('a4');
 });
 
-test('after a heal `same` brings back what it set aside and nobody has used since, and no other', async () => {
+test('after a heal `same` restores only addresses that it set aside and nobody has used since', async () => {
   await move();
   await settle('heal');
   await move();
@@ -299,14 +301,14 @@ test('after a heal `same` brings back what it set aside and nobody has used sinc
   );
 });
 
-test('with no row that says where it lives the database counts as moved, and is healed', async () => {
+test('without a row about its home the database counts as moved, and is healed', async () => {
   await query('truncate engine.home');
   expect(await readAway(ledger.db)).toContain('missing');
   expect(await ledger.transaction((db) => healHome(db))).toMatchObject({ setAside: 3 });
   expect(await readAway(ledger.db)).toBeNull();
 });
 
-test('where nobody else generates addresses, a new foreign one is a sign; one that a request explains is none', async () => {
+test('if no other program generates addresses, a new foreign one is a sign of one, unless a request explains it', async () => {
   await query('update ledger.streams set is_backed = false');
   await query('update ledger.streams set is_backed = true');
   await noticeForeign(ledger.db, 60);
@@ -336,7 +338,7 @@ test('an address that another chain lists as generated for it is no sign of anot
   const list = (slip44: number, name: string, generatedBy: number | null) =>
     query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
       values (${slip44}, '${name}', '${generatedBy === null ? 'foreign' : 'available'}', ${generatedBy}, now())`);
-  // A request for another chain may bring it as long as it is open, and later if the chains share addresses.
+  // A request for another chain may generate it while it is open, and later if the chains share addresses.
   await query(
     `insert into ledger.address_requests (slip44, num, state, requested_at) values (966, 1, 'sent', now())`,
   );

@@ -35,7 +35,7 @@ async function store(rows: Row[]): Promise<void> {
   );
 }
 
-/** Pairs as the view's comment describes them, found without the database. */
+/** Pairs according to the view's comment, found without the database. */
 function expectedPairs(rows: Row[]): string[] {
   const live = rows
     .map((each, index): Numbered => ({ ...each, no: index + 1 }))
@@ -87,7 +87,7 @@ const found = async () =>
     )
   ).map(({ pair }) => pair);
 
-test('each withdrawal has the best deposit of another wallet, and each row is in one pair at most', async () => {
+test('each withdrawal is paired with the best deposit of another wallet, and each row is in one pair at most', async () => {
   await forAll(fc.array(row, { maxLength: 12 }))(300, async (rows) => {
     await query(empty);
     await query(
@@ -145,7 +145,7 @@ test('a transfer has the values of both rows', async () => {
   ]);
 });
 
-test('rows on different chains are no transfer, where both chains are known', async () => {
+test('rows on different known chains are no transfer', async () => {
   await store(transfer);
   await query(`
     insert into ledger.coins (wallet, slip44, symbol, contract_address, observed_at, changed_at, observation)
@@ -160,7 +160,7 @@ test('rows on different chains are no transfer, where both chains are known', as
   expect(await found()).toHaveLength(1);
 });
 
-test('orders and hashes are found by index, and a ledger with one wallet has no transfers at once', async () => {
+test('orders and hashes are found by index, and a ledger with one wallet returns no transfers at once', async () => {
   const fill = async (receiver: string) => {
     await query(`${empty};
       insert into ledger.transactions (wallet, order_no, stream, symbol, tx_hash, amount, is_final, is_success, occurred_at)

@@ -8,7 +8,7 @@ import { withLedger } from '../support/with-ledger.ts';
 const { ledger, connectionString } = await withLedger();
 const channel = 'ledger_flood';
 
-test('of a flood of notifications few wake the listener, and the last one always does', async () => {
+test('few of a flood of notifications wake the listener, and the last one always does', async () => {
   const sent = { count: 0 };
   const heard: number[] = [];
   const listening = keepListening({
@@ -26,7 +26,7 @@ test('of a flood of notifications few wake the listener, and the last one always
   await until(async () => heard.at(-1) === 1_000);
   const elapsedMs = performance.now() - startedAt;
   expect(heard.length).toBeLessThan(5 + elapsedMs / 20);
-  // One that comes alone is heard as before.
+  // A single notification is heard as before.
   const before = heard.length;
   await onDatabase(connectionString, async (stranger) => {
     await stranger.query(`notify ${channel}`);

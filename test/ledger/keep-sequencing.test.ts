@@ -13,7 +13,7 @@ const tell = (key: string) => query(`select engine.emit('k', '${key}', '{}')`);
 const head = async () =>
   (await query<{ head: number }>('select ledger.events_head()::int as head'))[0]?.head ?? 0;
 
-test('daemons number what any session commits as soon as it is notified, and notify once it can be read', async () => {
+test('daemons number events of any session once notified, and send a notification once they can be read', async () => {
   const heard: string[] = [];
   const listening = keepListening({
     ledger,
@@ -43,7 +43,7 @@ test('daemons number what any session commits as soon as it is notified, and not
   ]);
 });
 
-test('a sequencer whose database fails says so once, and goes on by itself', async () => {
+test('a sequencer whose database fails reports it once and recovers on its own', async () => {
   const { log, lines } = recordLog();
   const messages = () => lines.map(({ message }) => message);
   const own = connect();
@@ -60,13 +60,13 @@ test('a sequencer whose database fails says so once, and goes on by itself', asy
   ]);
 });
 
-test('events get their numbers while old ones are deleted', async () => {
+test('events get their numbers while old events are deleted', async () => {
   await query('truncate ledger.events, engine.outbox');
   await query(
     `insert into ledger.events (seq, recorded_at, kind, key, data)
      select n, now() - interval '40 days', 'k', 'k', '{}' from generate_series(1, 25000) as n`,
   );
-  // A new event comes with the first slice. When it gets its number, the old ones that are left are counted.
+  // A new event is inserted with the first slice. When it gets its number, the remaining old events are counted.
   await query(`
     create table public.beside (old_events bigint);
     create function public.tell_once() returns trigger language plpgsql as $$

@@ -13,12 +13,12 @@ const settings = fc.record({
   jitter: fc.constantFrom(0, 0.005, 0.02),
   seed: fc.nat(),
 });
-/** So many requests at once that a lane alone would use up the budget. */
+/** Enough concurrent requests for one lane to use up the budget alone. */
 const enough = (rps: number, latency: number) => Math.ceil(2 * rps * (latency + 0.12)) + 2;
 
 type Setting = { rps: number; latency: number; jitter: number; seed: number };
 
-/** A load of 20 s at least and 400 slots. */
+/** A load of at least 20 s and 400 slots. */
 function load({ rps, ...rest }: Setting, demands: Demand[]): Load {
   return { ...rest, slot: 1.01 / rps, demands, seconds: Math.max(20, 400 / rps) };
 }
@@ -31,7 +31,7 @@ const saturating = ({ rps, latency }: Setting, lanes: number[], processes = 2): 
     }),
   );
 
-/** The share of the slots of the played time, its first two seconds left out. */
+/** The share of the slots of the played time, without its first two seconds. */
 function shareOf(going: Going[], { slot, seconds }: Load, lane?: number): number {
   const within = going.filter(({ goAt }) => goAt >= 2 && goAt < seconds - 1);
   const own = within.filter((one) => lane === undefined || one.lane === lane);
@@ -40,8 +40,8 @@ function shareOf(going: Going[], { slot, seconds }: Load, lane?: number): number
 
 const lanesOf = fc.subarray([1, 2, 3, 4], { minLength: 1 });
 
-describe('the slots of a budget', () => {
-  test('are never closer than the budget allows, whoever asks for them', () => {
+describe('the request slots of a budget', () => {
+  test('are never closer together than the budget allows, for any requests', () => {
     const demands = fc.array(
       fc.record({
         lane: fc.integer({ min: 1, max: 4 }),
@@ -61,7 +61,7 @@ describe('the slots of a budget', () => {
     );
   });
 
-  test('are used up while any lane has enough to ask for', () => {
+  test('are all used while any lane has enough requests', () => {
     fc.assert(
       fc.property(settings, lanesOf, (setting, lanes) => {
         const played = load(setting, saturating(setting, lanes));
@@ -71,7 +71,7 @@ describe('the slots of a budget', () => {
     );
   });
 
-  test('go to each lane for a tenth at least, however much the others want', () => {
+  test('go to each lane for at least a tenth, whatever the others request', () => {
     fc.assert(
       fc.property(settings, lanesOf, (setting, lanes) => {
         const played = load(setting, saturating(setting, lanes));
@@ -82,7 +82,7 @@ describe('the slots of a budget', () => {
     );
   });
 
-  test('go to the highest lane that wants them, beyond the floors of the others', () => {
+  test('go to the highest lane that requests them, beyond the floors of the others', () => {
     fc.assert(
       fc.property(settings, lanesOf, (setting, lanes) => {
         const played = load(setting, saturating(setting, lanes));
@@ -93,7 +93,7 @@ describe('the slots of a budget', () => {
     );
   });
 
-  test('come to a look at the head within a tenth of a second and three slots, whatever the others want', () => {
+  test('reach a read of the head within a tenth of a second and three slots, whatever the others request', () => {
     fc.assert(
       fc.property(settings, fc.subarray([2, 3, 4]), (setting, lanes) => {
         const looks = { lane: 1, parallel: 1, pause: 1 };
@@ -109,7 +109,7 @@ describe('the slots of a budget', () => {
   });
 });
 
-test('the database shares slots as the model does', async () => {
+test('the database distributes slots exactly as the model does', async () => {
   const asks = fc.sample(
     fc.record({
       lane: fc.integer({ min: 1, max: 4 }),
@@ -143,7 +143,7 @@ describe('the tickets of the database', () => {
       `select * from ledger.take_tickets(${n}, 50, 'ms'${lane === undefined ? '' : `, ${lane}`})`,
     );
 
-  test('are for the first lane behind all that are given out; a lower one is told when to ask again', async () => {
+  test('go to the first lane behind all that are granted; a lower lane learns when to ask again', async () => {
     const [first] = await take(1, 1);
     expect(first?.nonce).not.toBeNull();
     expect(first?.wait_ms).toBeGreaterThan(500);
@@ -155,22 +155,22 @@ describe('the tickets of the database', () => {
     }
   });
 
-  test('go to a lane that others have passed over seven times, as the eighth', async () => {
+  test('go to a lane that was passed over seven times as the eighth', async () => {
     await take(7, 1);
     const [floor, later] = await take(2, 4);
     expect(floor?.nonce).not.toBeNull();
     expect(later?.nonce).toBeNull();
-    // The third lane has been passed over eight times by then.
+    // By then the third lane has been passed over eight times.
     expect((await take(2, 3)).map(({ nonce }) => nonce === null)).toEqual([false, true]);
   });
 
-  test('are those of the first lane for a program that names none, however many it asks for', async () => {
+  test('are those of the first lane for a program that names no lane, for any number of requests', async () => {
     const answers = await take(30);
     expect(answers).toHaveLength(30);
     expect(answers.every(({ nonce }) => nonce !== null)).toBe(true);
   });
 
-  test('a process learns that its lane has to wait, and takes no number for it', async () => {
+  test('a process learns that its lane has to wait, and uses no number for it', async () => {
     const source = createTicketSource(ledger, { maxRps: 50, nonceUnit: 'ms' });
     const numbers = () => query('select last_value from ledger.observations');
     const before = await numbers();

@@ -47,7 +47,7 @@ const isDue = async () => {
   const rows = await query('select from ledger.waiting_details');
   return rows.length > 0;
 };
-/** Returns the fields in which the list row differs for verify, and the number of rows whose detail has to decide. */
+/** Returns the fields in which the list row differs for verify, and the number of rows whose detail decides. */
 const verdictOn = async (given: Partial<ListedTransaction>) => {
   const session = await ledger.session();
   await beginSightings(session.db);
@@ -62,7 +62,7 @@ const changes = async () =>
     new_value,
   ]);
 
-describe('where list and detail differ', () => {
+describe('if list and detail differ', () => {
   const said = {
     state: 'SUCCESS',
     toAddress: '0xAB',
@@ -71,7 +71,7 @@ describe('where list and detail differ', () => {
   };
   const corrected = { ...said, state: 'success', toAddress: '0xab', occurredAt: 1_700_000_001_000 };
 
-  test('[P18] the detail wins, and a list that repeats itself costs nothing, whatever its undocumented fields', async () => {
+  test('[P18] the detail wins, and an unchanged list row writes nothing, with any undocumented fields', async () => {
     await list(said);
     await detail({ ...corrected, fee: '1' });
     const before = await readVersions(fixture);
@@ -89,7 +89,7 @@ describe('where list and detail differ', () => {
     ]);
   });
 
-  test('a field in which the list changes its word is updated alone, and its detail is due', async () => {
+  test('only a field that changes in the list is updated, and the detail is due', async () => {
     await list(said);
     await detail(corrected);
     const logged = (await changes()).length;
@@ -103,7 +103,7 @@ describe('where list and detail differ', () => {
     expect(await readTransactions(fixture)).toMatchObject([{ amount: '1.0', to_address: '0xab' }]);
   });
 
-  test('a list that catches up with the detail changes nothing, and is news when it goes back', async () => {
+  test('a list that catches up with the detail changes nothing, and is news when it changes back', async () => {
     await list({ state: 'pending' });
     await detail({ state: 'success' });
     const logged = await changes();
@@ -114,7 +114,7 @@ describe('where list and detail differ', () => {
     expect(await isDue()).toBe(true);
   });
 
-  test('a row whose detail became final after the list spoke is looked at once more when the list repeats itself', async () => {
+  test('a row whose detail became final after its list row is checked once more when the list repeats it', async () => {
     await list({ state: 'pending' });
     await detail({ state: 'success' });
     expect(await verdictOn({ state: 'pending' })).toEqual([[], 1]);
@@ -131,7 +131,7 @@ describe('where list and detail differ', () => {
     expect(await isDue()).toBe(false);
   });
 
-  test('a repeated detail does not forget that the list has not spoken since', async () => {
+  test('a repeated detail keeps the record that the list was not read since', async () => {
     await list({ state: 'pending' });
     await detail({ state: 'success' });
     await detail({ state: 'success', fee: '1' });
@@ -141,7 +141,7 @@ describe('where list and detail differ', () => {
     expect(await readTransactions(fixture)).toMatchObject([{ state: 'pending' }]);
   });
 
-  test('verify finds no difference, but one that somebody wrote, or that either of them says now', async () => {
+  test('verify finds a difference only if someone wrote it, or if a current answer shows it', async () => {
     await list(said);
     await detail({ ...corrected, fee: '1' });
     const detailDiffers = async (given: Partial<DetailedTransaction>) =>
@@ -164,7 +164,7 @@ describe('where list and detail differ', () => {
   });
 });
 
-test('whatever list and detail say, once both have spoken again neither brings anything new', async () => {
+test('after any answers, a repetition of list and detail changes nothing', async () => {
   const field = (...texts: string[]) => fc.option(fc.constantFrom(...texts));
   const answer = fc.record({
     txHash: field('0x1', '0x2'),
@@ -201,7 +201,7 @@ test('whatever list and detail say, once both have spoken again neither brings a
 }, 60_000);
 
 describe('a field that the same kind of answer once filled and now leaves empty', () => {
-  test('[P18] is emptied and logged for a list row, whose detail is due', async () => {
+  test('[P18] becomes empty and is logged for a list row, whose detail is due', async () => {
     await list({ state: 'success', txHash: '0x1' });
     await detail({ state: 'success', txHash: '0x1' });
     await list({ state: 'pending', txHash: null });
@@ -214,7 +214,7 @@ describe('a field that the same kind of answer once filled and now leaves empty'
     expect(await readTransactions(fixture)).toMatchObject([{ state: 'pending', tx_hash: null }]);
   });
 
-  test('is emptied and logged for a detail', async () => {
+  test('becomes empty and is logged for a detail', async () => {
     await list({ state: 'pending' });
     await detail({ state: 'pending', fee: '1', feeSymbol: 'ETH', confirmNum: 3 });
     await detail({ state: 'pending' });
@@ -225,7 +225,7 @@ describe('a field that the same kind of answer once filled and now leaves empty'
     ]);
   });
 
-  test('keeps its value where it could not be read', async () => {
+  test('keeps its value if it could not be read', async () => {
     await list({ amount: '1', state: 'success' });
     await detail({ amount: '1', state: 'success', fee: '2' });
     const before = await readVersions(fixture);
@@ -254,7 +254,7 @@ test('a value that an old answer fills is not emptied by a kind of answer that n
   expect(await readTransactions(fixture)).toMatchObject([{ tx_hash: '0x1', fee: '1' }]);
 });
 
-test('an undocumented field that changes with every detail is no change, and lets the checks grow apart', async () => {
+test('an undocumented field that changes with every detail is no change, and lets the checks become rarer', async () => {
   await list({ state: 'pending' });
   await detail({ state: 'pending', extra: '{"asked": 1}' });
   await query(`update ledger.transactions set changed_at = now() - interval '10 minutes'`);
@@ -275,7 +275,7 @@ describe('a row that an earlier version stored', () => {
     query(`update ledger.transactions set list_word = '"unknown"', detail_word = '"unknown"',
                                           first_detail_at = null`);
 
-  test('is not written for list rows that are equal, or that lack what a detail had brought', async () => {
+  test('is not written for list rows that are equal, or that lack values of the detail', async () => {
     await list({ state: 'success', amount: '1' });
     await detail({ state: 'success', amount: '1', txHash: '0x1' });
     await age();
@@ -284,7 +284,7 @@ describe('a row that an earlier version stored', () => {
     expect(await readVersions(fixture)).toEqual(before);
   });
 
-  test('is put right once by its detail where the list differs, and costs nothing from then on', async () => {
+  test('is corrected once by its detail if the list differs, and is not written again', async () => {
     await list({ state: 'SUCCESS' });
     await detail({ state: 'success', txHash: '0x1' });
     await age();
@@ -296,7 +296,7 @@ describe('a row that an earlier version stored', () => {
     expect(await readVersions(fixture)).toEqual(before);
   });
 
-  test('keeps what its detail does not say, but not a fee that the service has not', async () => {
+  test('keeps values that its detail lacks, but not a fee that the service does not have', async () => {
     await list({ state: 'pending', toAddress: '0xa' });
     await detail({ state: 'pending', fee: '1' });
     await age();

@@ -21,13 +21,13 @@ const contended = await withLedger({ isMigrated: false });
 type Journal = { entries: { idx: number; when: number; tag: string }[] };
 const journal: Journal = JSON.parse(await readFile('migrations/meta/_journal.json', 'utf8'));
 
-test('the times of the migrations rise with their order, so that none is ever skipped', () => {
+test('the times of the migrations rise in their order, so that none is ever skipped', () => {
   const times = journal.entries.map((entry) => entry.when);
   expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
   expect(journal.entries.map((entry) => entry.idx)).toEqual([...times.keys()]);
 });
 
-test('who holds the lock that it needs is logged at once, and named when it is not free in time', async () => {
+test('the holder of a needed lock is logged at once, and named in the error if the lock is not free in time', async () => {
   const holder = await ledger.pool.connect();
   const warned: Record<string, unknown>[] = [];
   const log: Log = { ...silentLog, warn: (fields) => void warned.push(fields) };
@@ -57,7 +57,7 @@ test.each([
     'the lower case of I is not i',
   ],
 ])(
-  'a database that cannot hold the texts of a service is refused before anything is made: %s',
+  'a database that cannot store the texts of a service is refused before anything is created: %s',
   async (name, options, words) => {
     const url = new URL(connectionString);
     const database = `${url.pathname.slice(1)}_${name}`;
@@ -77,7 +77,7 @@ test.each([
   },
 );
 
-test('[Q14] of five that migrate a fresh database at once one applies everything', async () => {
+test('[Q14] one of five processes that migrate a fresh database concurrently applies everything', async () => {
   const done = await Promise.all([1, 2, 3, 4, 5].map(() => migrateLedger(connect())));
   expect(done.map(({ applied }) => applied).sort((a, b) => b - a)).toEqual([
     journal.entries.length,
@@ -88,14 +88,14 @@ test('[Q14] of five that migrate a fresh database at once one applies everything
   ]);
 });
 
-test('a new ledger is made in many transactions, so that a small server has room for the locks of each', async () => {
+test('a new ledger is created in many transactions, so that a small server has enough locks for each', async () => {
   expect(
     await query('select count(distinct xmin::text)::int from drizzle.__drizzle_migrations'),
   ).toEqual([{ count: journal.entries.length }]);
 });
 
-test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, and is applied once the analyst is done', async () => {
-  // The next one writes a view anew that an analyst reads.
+test('[D7 Q14] a migration that waits for an analyst blocks nobody else, and is applied once the analyst has finished', async () => {
+  // The next one replaces a view that an analyst reads.
   const applied = await migrateBefore(earlier.ledger, 'analyst_speed');
   const reading = 'select count(*) from ledger.state_transitions';
   const analyst = await earlier.ledger.pool.connect();
@@ -105,13 +105,13 @@ test('[D7 Q14] a migration that waits for an analyst lets everybody else pass, a
   const migrating = migrateLedger(earlier.connect());
   const isWaiting = `select 1 from pg_locks where not granted and relation = 'ledger.state_transitions'::regclass`;
   await until(async () => (await earlier.query(isWaiting)).length > 0);
-  // Comes behind the migration, and waits until that gives way: the analyst reads on all the while.
+  // Queues behind the migration, and waits until the migration gives way: the analyst reads all the time.
   await earlier.query(reading);
   await analyst.query('commit');
   expect(await migrating).toEqual({ applied: journal.entries.length - applied });
 });
 
-test('[Q14] a migration that loses a deadlock against an analyst is tried again', async () => {
+test('[Q14] a migration that loses a deadlock against an analyst is retried', async () => {
   // Alters the addresses first, then the transactions.
   const applied = await migrateBefore(contended.ledger, 'wallets');
   const analyst = await contended.ledger.pool.connect();
@@ -126,7 +126,7 @@ test('[Q14] a migration that loses a deadlock against an analyst is tried again'
   expect(await migrating).toEqual({ applied: journal.entries.length - applied });
 });
 
-test('a new ledger is the same as one that every migration was applied to as it is written', async () => {
+test('a new ledger equals one that every migration was applied to as written', async () => {
   const stepwise = await withLedger({ isMigrated: false });
   await migrate(stepwise.ledger.db, { migrationsFolder: 'migrations' });
   await stepwise.query('select engine.settle_rights(), engine.settle_barriers()');
@@ -135,7 +135,7 @@ test('a new ledger is the same as one that every migration was applied to as it 
   expect(made).toEqual(await stepwise.query(definitions));
 });
 
-test('the migration of a new ledger that was interrupted is completed, with the views that it had left out', async () => {
+test('the interrupted migration of a new ledger is completed, with the views that it had left out', async () => {
   const halfMade = await withLedger({ isMigrated: false });
   const migrations = forNewLedger(readMigrationFiles({ migrationsFolder: 'migrations' }));
   const begun = migrations.slice(0, 75);
@@ -148,7 +148,7 @@ test('the migration of a new ledger that was interrupted is completed, with the 
   expect(await migrateLedger(halfMade.ledger)).toEqual({ applied: left });
 });
 
-test('a migration that finds a view unlike the one that it changes says so in few words, and blames no lost record', async () => {
+test('a migration that finds a changed view reports it in few words, and blames no lost record', async () => {
   const { ledger: halfMade, query: ask, connect: open } = await withLedger({ isMigrated: false });
   await migrateBefore(halfMade, 'resumed_receivers');
   await ask(`do $$ begin execute 'create or replace view ledger.feed_problems as '
@@ -175,11 +175,11 @@ test('a migration that finds a view unlike the one that it changes says so in fe
   );
 });
 
-test('a second run finds nothing to do', async () => {
+test('a second run of the migrations changes nothing', async () => {
   expect(await migrateLedger(ledger)).toEqual({ applied: 0 });
 });
 
-test('a role that may create nothing passes once all is migrated', async () => {
+test('a role without the right to create objects passes if everything is migrated', async () => {
   const role = `reader_${process.pid}_${Date.now()}`;
   await ledger.pool.query(`
     create role ${role} login password 'reader';
@@ -199,7 +199,7 @@ test('a role that may create nothing passes once all is migrated', async () => {
   }
 });
 
-test('every table, view, column, sequence and function carries a comment', async () => {
+test('every table, view, column, sequence and function has a comment', async () => {
   const bare = await query<{ what: string }>(`
     select c.relname as what from pg_class c
      where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v', 'm')
@@ -231,7 +231,7 @@ test('a schema of a later version is refused', async () => {
   expect(refused).toMatchObject({ code: 'schema-newer', exitCode: 5 });
 });
 
-/** Everything that a migration makes in the ledger's schemas: its kind, its name and its definition with rights. */
+/** Everything that a migration creates in the ledger's schemas: its kind, its name and its definition with rights. */
 const definitions = `
   with spaces as (select oid from pg_namespace where nspname in ('ledger', 'engine', 'own')),
   relations as (select c.* from pg_class c join spaces on spaces.oid = c.relnamespace where c.relkind in ('r', 'v', 'm', 'S'))

@@ -17,7 +17,7 @@ const holders = () =>
   query(`select slip44, address, status, assigned_to as "to" from ledger.addresses
           where assigned_at is not null order by slip44, address`);
 
-test('an address that was taken on one chain is the same customer’s on all, and nobody else’s', async () => {
+test('an address that was taken on one chain belongs to the same customer on all chains', async () => {
   await fill(60, 1, 2);
   await fill(56, 1, 2);
   expect(await take(60, 'anna')).toBe('0xA1');
@@ -33,14 +33,14 @@ test('an address that was taken on one chain is the same customer’s on all, an
   ]);
 });
 
-test('what was taken without a reference is nobody else’s on any chain', async () => {
+test('an address that was taken without a reference is handed out to nobody else on any chain', async () => {
   await fill(60, 1, 1);
   await fill(56, 1, 1);
   expect(await take(60, null)).toBe('0xA1');
   expect([await take(56, null), await take(56, 'anna')]).toEqual([null, null]);
 });
 
-test('a row that comes later, on another chain and in another spelling, is not handed out to anybody else', async () => {
+test('a row that arrives later, on another chain and in another spelling, is not handed out to another customer', async () => {
   await fill(60, 1, 1);
   expect(await take(60, 'anna')).toBe('0xA1');
   await query(`insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
@@ -53,7 +53,7 @@ test('a row that comes later, on another chain and in another spelling, is not h
   expect(await take(57, 'anna')).toBe('0xa1');
 });
 
-test('callers on three chains at once, with the same addresses on all: no deadlock, no address for two', async () => {
+test('concurrent callers on three chains with the same addresses cause no deadlock, and no address goes to two of them', async () => {
   const chains = [60, 56, 57];
   for (const slip44 of chains) await fill(slip44, 1, 400);
   const callers = [ledger, connect(), connect()];
@@ -79,7 +79,7 @@ test('callers on three chains at once, with the same addresses on all: no deadlo
   expect(stored).toEqual([]);
 }, 60_000);
 
-test('the last address of two chains goes to one of two callers, however they meet', async () => {
+test('the last address of two chains goes to one of two concurrent callers', async () => {
   for (let round = 0; round < 20; round += 1) {
     await clear();
     await fill(60, 1, 1);
@@ -89,7 +89,7 @@ test('the last address of two chains goes to one of two callers, however they me
   }
 }, 60_000);
 
-test('a further address is another one with each call, and the first stays the first', async () => {
+test('each call for a further address gives another one, and the first address stays the first', async () => {
   await fill(60, 1, 4);
   const further = () => takeFurtherAddress(ledger.db, 60, 'anna');
   expect(await take(60, 'anna')).toBe('0xA1');
@@ -103,7 +103,7 @@ test('a further address is another one with each call, and the first stays the f
   );
 });
 
-test('a reference of as many bytes as are accepted gets its address again, however it compresses', async () => {
+test('a reference of the maximum length gets its address again, however well it compresses', async () => {
   await fill(60, 1, 2);
   const reference = Array.from({ length: 63 }, () => randomBytes(16).toString('hex'))
     .join('')
@@ -126,9 +126,9 @@ test.each([
   [`ledger.take_address(-1, null)`, /chain -1 has neither/],
   [`ledger.take_address('other', 60, 'anna')`, /no wallet named 'other'/],
   [`ledger.take_further_address(null::text, 60, 'anna')`, /no wallet named null/],
-])('%s is an error that says why', async (call, words) => {
+])('%s is an error that gives the reason', async (call, words) => {
   await fill(60, 1, 1);
-  // As most sessions have it, and as `migrate --issuer` sets it.
+  // The default of most sessions, and the setting of `migrate --issuer`.
   for (const idle of ['0', '1min']) {
     const asIdle = `set local idle_in_transaction_session_timeout = '${idle}'; select ${call}`;
     await expect(query(asIdle)).rejects.toThrow(words);
@@ -136,7 +136,7 @@ test.each([
   expect(await holders()).toEqual([]);
 });
 
-test('the functions take a wallet, too, and an empty pool of a known chain is null', async () => {
+test('the functions accept a wallet, and an empty pool of a known chain is null', async () => {
   await fill(60, 1, 2);
   await query('insert into ledger.pools (slip44, threshold, target) values (195, 1, 2)');
   expect(
@@ -146,7 +146,7 @@ test('the functions take a wallet, too, and an empty pool of a known chain is nu
   ).toEqual([{ first: '0xA1', further: '0xA2', empty: null }]);
 });
 
-test('while the list’s chain filter is broken nothing new is handed out, and what was stays', async () => {
+test('while the chain filter of the list is broken no new address is handed out, and earlier ones stay', async () => {
   await fill(60, 1, 2);
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
   expect(await take(60, 'anna')).toBe('0xA1');

@@ -22,7 +22,7 @@ const withParameters = (parameters: Record<string, string>) => {
 };
 
 test.each(['ignore', 'refuse'] as const)(
-  'a pooler that would %s the options of a session is refused at once, with what to do',
+  'a pooler that would %s the options of a session is refused at once, with the remedy',
   async (does) => {
     await expect(reach(await openPooler(connectionString, does))).rejects.toMatchObject({
       code: 'settings',
@@ -31,7 +31,7 @@ test.each(['ignore', 'refuse'] as const)(
   },
 );
 
-test('timeouts of a role or a database end no session and no long transaction', async () => {
+test('timeouts of a role or a database do not end a session or a long transaction', async () => {
   const { ledger, query } = await withLedger();
   const [known] = await query<{ name: string }>(
     `select name from pg_settings where name = 'transaction_timeout'`,
@@ -50,7 +50,7 @@ test('timeouts of a role or a database end no session and no long transaction', 
   expect(told.rows).toEqual(timeouts.map((name) => ({ name, setting: '0' })));
 });
 
-test('settings of a database that change how values are written and read change no session', async () => {
+test('database settings for the format of values do not affect a session', async () => {
   const { query, connect: connectAnew } = await withLedger();
   const odd = {
     array_nulls: 'off',
@@ -72,7 +72,7 @@ test('settings of a database that change how values are written and read change 
   release();
 });
 
-/** Settings that an administrator may give a role or a database, each unlike PostgreSQL's own. */
+/** Settings that an administrator may give a role or a database, each different from PostgreSQL's default. */
 const odd = {
   TimeZone: 'Asia/Tokyo',
   DateStyle: 'SQL, DMY',
@@ -112,7 +112,7 @@ async function definitionsIn(of: Ledger): Promise<unknown[]> {
   return rows;
 }
 
-test('settings of a database change nothing that the migrations make', async () => {
+test('settings of a database do not affect the results of the migrations', async () => {
   const usual = await withLedger();
   await migrateQueue(usual.connectionString);
   const fresh = await withLedger({ isMigrated: false });
@@ -123,7 +123,7 @@ test('settings of a database change nothing that the migrations make', async () 
   expect(await definitionsIn(anew)).toEqual(await definitionsIn(usual.ledger));
 }, 60_000);
 
-test('settings of a database change no session of the queue', async () => {
+test('settings of a database do not affect the sessions of the queue', async () => {
   const { connectionString: address, query } = await withLedger();
   await makeOdd(query);
   const { pool } = new PostgresConnection(postgresQueueOptions(address, 1));
@@ -135,7 +135,7 @@ test('settings of a database change no session of the queue', async () => {
   expect(told.rows).toEqual([{ isolation: 'read committed', path: '"queue"', equal: null }]);
 });
 
-test('options and a name in the address take neither the wallet nor the name of a session away', async () => {
+test('options and a name in the database URL do not replace the wallet or the name of a session', async () => {
   const ledger = await reach(
     withParameters({
       options: '-c work_mem=7MB -c ledger.wallet=other',

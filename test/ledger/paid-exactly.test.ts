@@ -4,7 +4,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 
-/** Asks of each difference whether movements of the last hour pay it exactly; returns the numbers of those. */
+/** Tests for each difference if movements of the last hour pay it exactly; returns the numbers of those. */
 const asked = (...differences: [symbol: string, amount: number, tolerance?: number][]) => {
   const column = (nth: 0 | 1 | 2) => differences.map((difference) => difference[nth] ?? 0);
   return {
@@ -14,7 +14,7 @@ const asked = (...differences: [symbol: string, amount: number, tolerance?: numb
   };
 };
 
-test('movements pay a difference alone, several times, in pairs, in sum, with fees, and with a tolerance', async () => {
+test('movements pay a difference alone, repeatedly, in pairs, in sum, with fees, and within a tolerance', async () => {
   await query(`insert into ledger.transactions
       (order_no, stream, symbol, amount, fee, fee_symbol, state, is_final, is_listed, changed_at) values
     ('two', 'deposit', 'A', 2, null, null, 'done', true, true, now()),

@@ -38,7 +38,7 @@ const writeRequest = async (slip44: number, owner: string) => {
   return Number(request?.id);
 };
 
-test('the table follows the setting, keeps what is known of a chain that stays, and is not written for nothing', async () => {
+test('the table matches the setting, keeps the state of chains that stay, and is written only for a change', async () => {
   await mirrorPools(ledger, [eth, tron]);
   await query(
     `update ledger.pools set is_filling = true, refusals = 2, num_max = 50, last_error = 'no'`,
@@ -63,7 +63,7 @@ test('the table follows the setting, keeps what is known of a chain that stays, 
   expect(await query('select * from ledger.pools')).toEqual([]);
 });
 
-test('a chain that is held back stays so when it is taken out of the settings, and comes back', async () => {
+test('a stopped chain is still stopped after it was removed from the settings and added again', async () => {
   const held = () =>
     query(`select slip44, target, chain_filter, refused_at is not null as refused from ledger.pools
             order by slip44`);
@@ -90,7 +90,7 @@ test('a chain that is held back stays so when it is taken out of the settings, a
   expect(await takeAddress(ledger.db, 60, 'customer')).toBeNull();
 });
 
-test('of many that mirror at once none fails and all agree', async () => {
+test('concurrent updates of the table from the settings all succeed and agree', async () => {
   const others = [ledger, connect(), connect()];
   await Promise.all(
     Array.from({ length: 12 }, (_, nth) => mirrorPools(others[nth % 3] ?? ledger, [eth, tron])),
@@ -98,7 +98,7 @@ test('of many that mirror at once none fails and all agree', async () => {
   expect(await query('select slip44 from ledger.pools order by slip44')).toHaveLength(2);
 });
 
-test('a process that starts with other pools and one that plans a request at that moment do not lock each other out', async () => {
+test('a process that starts with other pools and one that plans a request do not deadlock', async () => {
   await mirrorPools(ledger, [eth, tron]);
   const planning = await ledger.pool.connect();
   onTestFinished(() => planning.release(true));
@@ -115,7 +115,7 @@ test('a process that starts with other pools and one that plans a request at tha
   expect(logged).toEqual([]);
 });
 
-test('a refusal that is written down while the pool is planned waits for the plan', async () => {
+test('a refusal that is stored while the pool is planned waits for the plan', async () => {
   await mirrorPools(ledger, [eth]);
   const id = await writeRequest(60, 'a sender taken for dead');
   const planning = await ledger.pool.connect();
@@ -133,7 +133,7 @@ test('a refusal that is written down while the pool is planned waits for the pla
   expect(logged).toEqual([]);
 });
 
-test('the levels count by status, by request and by the week', async () => {
+test('the pool levels count addresses by status, by request and by week', async () => {
   await mirrorPools(ledger, [eth, tron]);
   await addAddresses(`
     (60, 'available', null, 1, 40), (60, 'foreign', null, null, 7),
@@ -167,7 +167,7 @@ test('the levels count by status, by request and by the week', async () => {
   expect(row).toEqual({ days_left: '25.5', pg_typeof: 'numeric' });
 });
 
-test('the levels of a chain read its addresses at most once, and only where they are counted', async () => {
+test('the levels of a chain read its addresses at most once, and only if they are counted', async () => {
   await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
     select 60 + n % 5, 'many-' || n, 'assigned', now() from generate_series(1, 5000) as n`);
   await query('vacuum analyze ledger.addresses');
@@ -182,7 +182,7 @@ test('the levels of a chain read its addresses at most once, and only where they
   expect(await rowsRead('slip44, available, days_left')).toBeLessThan(500);
 });
 
-test('the columns of the view are those that users rely on', async () => {
+test('the view has the columns that users rely on', async () => {
   const columns = await query<{ name: string }>(`select attname as name from pg_attribute
     where attrelid = 'ledger.pool_levels'::regclass and attnum > 0 order by attnum`);
   expect(columns.map(({ name }) => name)).toEqual(
@@ -195,7 +195,7 @@ test('the columns of the view are those that users rely on', async () => {
   );
 });
 
-test('adopting takes only what has no deposit, what is named, and for whom it is handed out elsewhere', async () => {
+test('only named addresses without a deposit are adopted, and for the customer who has them on another chain', async () => {
   await addAddresses(`(60, 'foreign', null, null, 5), (195, 'foreign', null, null, 1),
     (60, 'assigned', '1 day', 1, 1), (60, 'available', null, 1, 1)`);
   await query(`insert into ledger.addresses (slip44, address, status, assigned_to, assigned_no, assigned_at, first_seen_at)
@@ -232,7 +232,7 @@ test('adopting takes only what has no deposit, what is named, and for whom it is
   ]);
 });
 
-test('the pool of a chain that is no longer wanted stays until its open request is settled', async () => {
+test('the pool of a removed chain stays until its open request is closed', async () => {
   await mirrorPools(ledger, [eth, tron]);
   await writeRequest(195, 'a sender');
   await mirrorPools(ledger, [eth]);
@@ -244,7 +244,7 @@ test('the pool of a chain that is no longer wanted stays until its open request 
   expect(await pools()).toEqual([eth]);
 });
 
-test('an address that is adopted while its deposit is being stored ends used', async () => {
+test('an address that is adopted while its deposit is being stored becomes used', async () => {
   await addAddresses(`(60, 'foreign', null, null, 40)`);
   const other = connect();
   await Promise.all([
@@ -265,7 +265,7 @@ test('an address that is adopted while its deposit is being stored ends used', a
   expect(await query(`select address from ledger.addresses where status <> 'used'`)).toEqual([]);
 });
 
-test('the status shows the days left, why a pool is not filled, and unexpected deposits', async () => {
+test('the status shows the remaining days, the reason for an unfilled pool, and unexpected deposits', async () => {
   await mirrorPools(ledger, [eth]);
   await query(`update ledger.pools set last_error = 'code 1003: limit reached'`);
   await addAddresses(`(60, 'available', null, 1, 4), (60, 'assigned', '1 day', 1, 7), (60, 'foreign', null, null, 2),
@@ -305,12 +305,12 @@ test('the status shows the days left, why a pool is not filled, and unexpected d
   ]);
 });
 
-test('no wait of a pool outlasts a step back of the clock', async () => {
+test('no wait of a pool is prolonged by a clock that goes back', async () => {
   await mirrorPools(ledger, [eth]);
   const requests = openPoolRequests(ledger, 'slip44');
   const read = async () =>
     (await requests.plan(60, (pool) => ({ pool, write: null })))?.decision.pool;
-  // The clock was a day ahead when the service refused, and when the list was read.
+  // The clock was a day ahead at the refusal and at the reading of the list.
   await query(`update ledger.pools set next_try_at = now() + interval '1 day', refusals = 1`);
   const id = await writeRequest(60, 'ended');
   await query(

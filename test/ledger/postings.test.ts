@@ -9,7 +9,7 @@ const { ledger, query, clear } = await withLedger();
 const names = 'select role, name from ledger.accounts order by role';
 beforeEach(clear);
 
-/** Amounts in thousandths of a coin; null: not known. */
+/** Amounts in thousandths of a coin; null: unknown. */
 type Movement = {
   stream: string;
   symbol: string | null;
@@ -38,7 +38,7 @@ const movement: fc.Arbitrary<Movement> = fc.record({
   address: fc.nat(3),
 });
 
-/** References of the addresses 0 and 1; nobody has the others. */
+/** References of the addresses 0 and 1; the others have none. */
 type References = [string, string];
 
 async function store(movements: Movement[], references: References): Promise<void> {
@@ -104,7 +104,7 @@ function expectedGaps(movements: Movement[]): string[] {
     .sort();
 }
 
-test('postings add up to 0 per order and coin, and per account to what moved; what is not known is counted', async () => {
+test('postings add up to 0 per order and coin, and per account to the moved amount; unknown amounts are counted', async () => {
   await forAll(fc.array(movement, { maxLength: 12 }), fc.tuple(hostileText, hostileText))(
     60,
     async (movements, references) => {
@@ -128,9 +128,9 @@ test('postings add up to 0 per order and coin, and per account to what moved; wh
   );
 }, 120_000);
 
-test('the sum of custody is what reconciliation expects', async () => {
+test('the sum of custody equals the expectation of the reconciliation', async () => {
   await forAll(fc.array(movement, { maxLength: 12 }))(20, async (movements) => {
-    // The states decide in reconciliation, the flag in postings: both say the same here.
+    // Reconciliation uses the states and postings the flag: both have the same value here.
     await store(movements, ['one', 'two']);
     await query(`update ledger.transactions set state = case when is_success then 'success' else 'pending' end;
       insert into ledger.final_states values ('success', true) on conflict do nothing`);
@@ -156,7 +156,7 @@ const one = {
   address: 0,
 };
 
-test('a renamed account is renamed in every posting, and a role without a name is called by its role', async () => {
+test('a renamed account is renamed in every posting, and an account without a name has the name of its role', async () => {
   await store([one, { ...one, stream: 'withdraw', isDated: false }], ['a:b', 'c']);
   const accounts = async () =>
     (
@@ -179,7 +179,7 @@ test('a renamed account is renamed in every posting, and a role without a name i
     await ledger.pool.query('insert into ledger.accounts values ($1, $2)', [role, name]);
 });
 
-test('an unreadable fee is missing although the detail was fetched', async () => {
+test('an unreadable fee counts as missing although the detail was fetched', async () => {
   await store([{ ...one, fee: null }], ['a', 'b']);
   await query(`insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
                values ('transaction-detail', '1', 'fee', 'not a number', '{}', 'f', now(), now())`);
@@ -188,7 +188,7 @@ test('an unreadable fee is missing although the detail was fetched', async () =>
   ]);
 });
 
-test('a closed month is a first day', async () => {
+test('a closed month is stored as its first day', async () => {
   const close = (month: string) =>
     query(`insert into ledger.closed_months values ('${month}', now(), 0, 'none')`);
   await expect(close('2026-03-02')).rejects.toThrow('closed_months_first_day');

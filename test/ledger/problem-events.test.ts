@@ -27,14 +27,14 @@ async function told(name = ''): Promise<string[]> {
     );
 }
 
-/** Has the feed compare the problems, and returns the events of this problem that are new. */
+/** Updates the problems on the feed, and returns the new events of this problem. */
 async function toldNow(name: string): Promise<string[]> {
   const before = await told(name);
   await query('select engine.note_problems()');
   return (await told(name)).slice(before.length);
 }
 
-/** Stores what a comparison of balances and transactions found. */
+/** Stores the result of a comparison of balances and transactions. */
 async function compare(symbol: string, difference: number, more: { chain?: number } = {}) {
   const { chain = null } = more;
   await query(`insert into ledger.reconciliation_runs
@@ -43,7 +43,7 @@ async function compare(symbol: string, difference: number, more: { chain?: numbe
             ${difference === 0}, ${difference === 0 ? 'null' : 'now()'})`);
 }
 
-test('a problem is on the feed once when it begins and once when it ends, of several daemons too', async () => {
+test('a problem is on the feed once when it begins and once when it ends, also with several daemons', async () => {
   const watchers = [ledger, connect(), connect()].map((own) => watchProblems(own, silentLog));
   onTestFinished(async () => {
     for (const watcher of watchers) await watcher.close();
@@ -82,7 +82,7 @@ test('a problem is on the feed once when it begins and once when it ends, of sev
   expect(await told()).toEqual(ended);
 });
 
-test('of several problems of one kind each is told when it begins and when it ends', async () => {
+test('each of several problems of one kind is reported when it begins and when it ends', async () => {
   const name = 'unexplained_difference';
   await compare('BTC', 1);
   await compare('ETH', 1);
@@ -103,7 +103,7 @@ test('of several problems of one kind each is told when it begins and when it en
   expect(await toldNow(name)).toHaveLength(3);
 });
 
-test('a problem whose words or whose age changes is still the same one', async () => {
+test('a problem whose text or age changes is still the same problem', async () => {
   const name = 'unexplained_difference';
   await compare('BTC', 1);
   expect(await toldNow(name)).toEqual([`raised ${name} critical BTC`]);
@@ -114,7 +114,7 @@ test('a problem whose words or whose age changes is still the same one', async (
   expect(await toldNow(name)).toEqual([`cleared ${name} critical BTC`]);
 });
 
-test('each consumer and webhook that is behind is a problem of its own', async () => {
+test('each consumer and webhook that lags is a problem of its own', async () => {
   await query(`insert into ledger.events (wallet, seq, recorded_at, kind, key, data)
                select '', coalesce(max(seq), 0) + 1, now() - interval '2 days', 'k', 'a', '{}' from ledger.events;
                insert into engine.consumers (name, role, position)
@@ -130,7 +130,7 @@ test('each consumer and webhook that is behind is a problem of its own', async (
   ]);
 });
 
-test('the columns of the problems keep their places', async () => {
+test('the columns of the problems keep their positions', async () => {
   const columns = await query<{ names: string[] }>(
     `select array_agg(attname::text order by attnum) as names from pg_attribute
       where attrelid = 'ledger.problems'::regclass and attnum > 0`,
@@ -141,7 +141,7 @@ test('the columns of the problems keep their places', async () => {
   ]);
 });
 
-test('a problem that only a daemon can see is told once it is seen twice, until it is not seen any more', async () => {
+test('a problem that only a daemon can see is reported from the second sight on, until it is no longer seen', async () => {
   const stuck: Problem = {
     name: 'queue_stuck',
     severity: 'critical',
@@ -177,7 +177,7 @@ test('a problem that only a daemon can see is told once it is seen twice, until 
   );
   expect(await standing()).toEqual([]);
   expect(await toldNow('queue_stuck')).toEqual(['cleared queue_stuck critical']);
-  // It begins anew.
+  // It begins again.
   await look();
   expect(await standing()).toEqual([]);
 });

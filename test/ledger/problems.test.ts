@@ -19,7 +19,7 @@ async function problem(name: string): Promise<Problem> {
   return found;
 }
 
-/** Passes every `seconds`, the latest one `age` seconds ago. */
+/** Passes at intervals of `seconds`, the latest one `age` seconds ago. */
 function runs(job: string, seconds: number, age = 0, outcome = 'done'): string {
   return `
     insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated, error)
@@ -52,7 +52,7 @@ async function beWell(): Promise<void> {
   for (const [job, seconds] of Object.entries(paces)) await query(runs(job, seconds));
 }
 
-/** Moves the last sign of life of everything back. */
+/** Backdates every last sign of life. */
 async function bePast(interval: string): Promise<void> {
   await query(
     `update ledger.streams set last_success_at = last_success_at - interval '${interval}'`,
@@ -67,12 +67,12 @@ beforeEach(async () => {
   await beWell();
 });
 
-describe('a ledger that is well', () => {
+describe('a healthy ledger', () => {
   it('has no problem', async () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('has none either while one pass fails and the next one succeeds', async () => {
+  it('has no problem either while one pass fails and the next one succeeds', async () => {
     await query(`update ledger.streams set last_error = 'HTTP 500', last_error_at = now(),
                         last_success_at = now() - interval '20 seconds'`);
     await query(
@@ -81,7 +81,7 @@ describe('a ledger that is well', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('has none while the proof is off for a moment, or a pool dips and is refilled', async () => {
+  it('has no problem while the proof is missing for a moment, or a pool falls below its threshold and is refilled', async () => {
     await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
     await query(`update ledger.addresses set status = 'assigned', assigned_to = address, assigned_at = now()
                   where address in ('a1', 'a2', 'a3')`);
@@ -90,7 +90,7 @@ describe('a ledger that is well', () => {
 });
 
 describe('a daemon that has ended', () => {
-  it('is one problem, and not one of each list', async () => {
+  it('is one problem, and not one for each list', async () => {
     await bePast('1 hour');
     expect(await problems()).toMatchObject([
       { name: 'daemon_silent', severity: 'critical', what: expect.stringContaining('5 minutes') },
@@ -101,7 +101,7 @@ describe('a daemon that has ended', () => {
     expect(row?.age).toBeCloseTo(60, 0);
   });
 
-  it('is seen after five minutes, or after two of its intervals where they are longer', async () => {
+  it('is reported after five minutes, or after two of its intervals if they are longer', async () => {
     await bePast('4 minutes');
     expect(await names()).toEqual([]);
     await bePast('2 minutes');
@@ -111,14 +111,14 @@ describe('a daemon that has ended', () => {
     expect(await names()).not.toContain('daemon_silent');
   });
 
-  it('is also one whose only activity was a single pass hours ago', async () => {
+  it('is also reported if its only activity was a single pass hours ago', async () => {
     await query(`delete from ledger.sync_runs where job <> 'transactions'`);
     await query(`delete from ledger.sync_runs where id <> (select max(id) from ledger.sync_runs)`);
     await bePast('3 hours');
     expect(await names()).toContain('daemon_silent');
   });
 
-  it('is not one whose reader prolongs its lease in a long pass', async () => {
+  it('is not reported while it extends its lease during a long pass', async () => {
     await bePast('1 hour');
     await query(`update ledger.streams set is_backed = false, lease_owner = 'x', lease_until = now() + interval '30 seconds'
                   where name = 'deposit'`);
@@ -139,7 +139,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('that fails for more than two intervals is a warning, at once where it never succeeded', async () => {
+  it('that fails for more than two intervals is a warning, and at once if it never succeeded', async () => {
     await query(`update ledger.streams set last_error = 'HTTP 401', last_error_at = now(),
                         last_success_at = now() - interval '2 minutes' where name = 'deposit'`);
     expect(await problem('stream_failing')).toMatchObject({ severity: 'warning' });
@@ -162,7 +162,7 @@ describe('a list', () => {
     expect(await minutesSince('stream_failing')).toBeCloseTo(21, 0);
   });
 
-  it('fails since a run after its own success, however long another list of the job has failed', async () => {
+  it('has failed since a run after its own last success, however long another list of the job has failed', async () => {
     await query(failure('transactions', '30 minutes'));
     await query(failure('transactions', '90 seconds'));
     await query(failure('transactions', '15 seconds'));
@@ -172,7 +172,7 @@ describe('a list', () => {
     expect(await minutesSince('stream_failing')).toBeCloseTo(1.5, 1);
   });
 
-  it('of addresses may be quiet for an hour', async () => {
+  it('of addresses may go an hour without a reading', async () => {
     await query(
       `update ledger.streams set last_success_at = now() - interval '50 minutes' where name = 'addresses:60'`,
     );
@@ -185,7 +185,7 @@ describe('a list', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that was never read is named', async () => {
+  it('that was never read is reported', async () => {
     await query(`delete from ledger.streams where name = 'withdraw'`);
     expect(await problems()).toMatchObject([
       { name: 'stream_unread', severity: 'warning', what: 'withdraw has not been read yet' },
@@ -194,7 +194,7 @@ describe('a list', () => {
     expect(await names()).toEqual(['stream_unread', 'stream_unread']);
   });
 
-  it('that is in its first reading is not complete yet, which is no alarm while it goes on', async () => {
+  it('that is in its first reading is incomplete, and raises no alarm while the reading makes progress', async () => {
     await query(`delete from ledger.stream_proofs`);
     await query(
       `update ledger.streams set is_backed = false, service_total = 5000, ledger_count = 3000 where name = 'deposit'`,
@@ -229,7 +229,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('that is unproven for minutes is a warning, for half an hour critical, with the reason', async () => {
+  it('that is unproven is a warning after minutes and critical after half an hour, with the reason', async () => {
     await query(`update ledger.streams set service_total = 12 where name = 'deposit'`);
     const age = (interval: string) =>
       query(
@@ -249,7 +249,7 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'stream_incomplete', severity: 'critical' }]);
   });
 
-  it('whose total is wrong for a known number of rows is a warning, however long', async () => {
+  it('whose total is wrong by a known number of rows is a warning, for any length of time', async () => {
     await query(
       `update ledger.streams set service_total = 2, accepted_difference = 2 where name = 'deposit'`,
     );
@@ -257,7 +257,7 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([{ name: 'total_differs', severity: 'warning' }]);
   });
 
-  it('without a usable total is a warning, however long: neither a pass nor a repair can prove it', async () => {
+  it('without a usable total is a warning, for any length of time: neither a pass nor a repair can prove it', async () => {
     await query(`update ledger.streams set service_total = null where name = 'deposit'`);
     await query(`update ledger.stream_proofs set observed_at = now() - interval '9 days'`);
     expect(await problems()).toMatchObject([
@@ -289,7 +289,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('of addresses that is read every few seconds is one after five minutes, as a list of transactions is', async () => {
+  it('of addresses that is read every few seconds is reported after five minutes, like a list of transactions', async () => {
     await query(`delete from ledger.sync_runs where job = 'addresses'`);
     await query(runs('addresses', 5));
     await query(`update ledger.streams set service_total = 7 where name = 'addresses:60'`);
@@ -309,13 +309,13 @@ describe('a list', () => {
     ]);
   });
 
-  it('that was not proven after its only pass is a problem at once', async () => {
+  it('that was not proven after its only pass is reported at once', async () => {
     await query(`update ledger.streams set service_total = 1 where name = 'deposit'`);
     await query(`delete from ledger.stream_proofs`);
     expect(await names()).toEqual(['stream_unproven']);
   });
 
-  it('with rows of the other list is named', async () => {
+  it('with rows of the other list is reported', async () => {
     const counts = `service_total = 5, ledger_count = case name when 'deposit' then 5 else 0 end`;
     await query(
       `update ledger.streams set conflicts = 1, ${counts} where name in ('deposit', 'withdraw')`,
@@ -348,7 +348,7 @@ describe('rows and sums', () => {
              values ('balance-list', '${field}', 'd', '{}', '${field}', now(), now())`);
     await rejectOf('balance');
     expect(await problem('rejects_open')).toMatchObject({ what: '3 values could not be decoded' });
-    // The detail of an order repeats what its list cannot say either.
+    // The detail of an order repeats the unreadable value of its list row.
     await query(`insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
                  select s, 'order-1', f, 'e', '{}', s || f, now(), now()
                    from unnest(array['transaction-list', 'transaction-detail']) s, unnest(array['amount', 'time']) f`);
@@ -362,7 +362,7 @@ describe('rows and sums', () => {
     });
   });
 
-  it('that do not add up are critical, by coin', async () => {
+  it('that do not add up are critical, per coin', async () => {
     for (const [symbol, difference, isExplained] of [
       ['BTC', '-0.5', false],
       ['ETH', '3', false],
@@ -381,7 +381,7 @@ describe('rows and sums', () => {
     ]);
   });
 
-  it('of states that were final and left it within the week are counted once per order, and those that came back are not', async () => {
+  it('that left a final state within the week are counted once per order, unless they returned to it', async () => {
     const row = (orderNo: string, state: string) =>
       query(`insert into ledger.transactions (order_no, stream, state, is_final, observation)
              values ('${orderNo}', 'deposit', '${state}', '${state}' <> 'pending', 1)`);
@@ -414,7 +414,7 @@ describe('rows and sums', () => {
     ]);
   });
 
-  it('without the details that the service refuses are counted once it has refused them for minutes', async () => {
+  it('without the details that the service refuses are counted after minutes of refusals', async () => {
     const refuse = (orderNo: string, refusals: number) =>
       query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_since)
              values ('${orderNo}', true, 3, ${refusals}, now() - interval '${refusals} minutes')`);
@@ -436,7 +436,7 @@ describe('rows and sums', () => {
     expect(await query(naming)).toEqual([{ order_no: 'o2' }]);
   });
 
-  it('without any detail for two minutes are counted although each was refused once, with the words of the service', async () => {
+  it('without any detail for two minutes are counted although each was refused once, with the answer of the service', async () => {
     const refuse = (orderNo: string, seconds: number) =>
       query(`insert into engine.detail_checks (order_no, is_final, turn, refusals, refused_since, refused_at, refusal)
              values ('${orderNo}', true, 0, 1, now() - interval '${seconds} seconds', now(), 'HTTP 404')`);
@@ -449,13 +449,13 @@ describe('rows and sums', () => {
       severity: 'warning',
       what: 'the service gives no detail of 2 rows that it lists: HTTP 404',
     });
-    // A detail of another row has come since: the two may only be late.
+    // The detail of another row has arrived since: the two may only be late.
     await query(`update ledger.sync_runs set rows_seen = 1
                   where id = (select max(id) - 3 from ledger.sync_runs where job = 'details')`);
     expect(await names()).not.toContain('details_refused');
   });
 
-  it('ten transactions that vanished from a list within a day need a person', async () => {
+  it('that vanished from a list are a problem that needs a person if there are ten of them within a day', async () => {
     await query(`insert into ledger.transactions (order_no, stream, is_final, observation, occurred_at)
                  select 'o' || n, 'deposit', true, 1, now() - n * interval '1 day' from generate_series(1, 1100) as n`);
     const vanish = (first: number, last: number, ago: string) =>
@@ -467,7 +467,7 @@ describe('rows and sums', () => {
     await vanish(1, 9, '2 hours');
     await vanish(10, 40, '25 hours');
     expect(await names()).not.toContain('rows_vanished');
-    // By details, which are asked for as long as a row is open.
+    // By details, which are requested as long as a row is open.
     await query(`update ledger.transactions set changed_at = now() where not is_listed`);
     expect(await names()).not.toContain('rows_vanished');
     await vanish(41, 41, '1 hour');
@@ -484,7 +484,7 @@ describe('rows and sums', () => {
     expect(await names()).not.toContain('rows_vanished');
   });
 
-  it('that vanished within a day need a person, however many newer ones went before', async () => {
+  it('that vanished within a day need a person, however many newer rows vanished before', async () => {
     await query(`insert into ledger.transactions (order_no, stream, is_final, is_listed, observation, occurred_at, changed_at)
                  select 'newer' || n, 'deposit', true, false, 1, now() - n * interval '1 minute', now() - interval '2 days'
                    from generate_series(1, 1000) as n
@@ -502,7 +502,7 @@ describe('rows and sums', () => {
     expect(await minutesSince('rows_vanished')).toBeCloseTo(60, 0);
   });
 
-  it('without details that are no longer listed need nobody', async () => {
+  it('without details that are no longer listed need no attention', async () => {
     await query(`insert into ledger.transactions (order_no, stream, type, state, is_final, is_listed, is_backfilled,
                                                   first_seen_at, changed_at, observed_at, observation)
                  values ('o1', 'deposit', 'deposit', 'pending', false, false, false, now(), now(), now(), 1)`);
@@ -511,7 +511,7 @@ describe('rows and sums', () => {
     expect(await names()).not.toContain('details_refused');
   });
 
-  it('to addresses of nobody are counted once the lists have been read', async () => {
+  it('to addresses that were handed out to nobody are counted once the lists were read', async () => {
     await query(`insert into ledger.addresses (slip44, address, status, first_seen_at) values
                  (60, 'old', 'foreign', now() - interval '30 days'), (60, 'new', 'foreign', now() + interval '1 second')`);
     await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation) values
@@ -526,7 +526,7 @@ describe('rows and sums', () => {
     expect(await names()).toEqual([]);
     await deposit('o3', 'new');
     await deposit('o4', 'nowhere');
-    // On a chain without a pool, whose list nobody reads.
+    // On a chain without a pool, whose list is not read.
     await deposit('o5', 'nowhere', 'USDT');
     await query(`update ledger.streams set service_total = ledger_count`);
     expect(await problems()).toMatchObject([
@@ -546,7 +546,8 @@ describe('rows and sums', () => {
       { order_no: 'o4', kind: 'unknown', is_suspicious: true },
       { order_no: 'o5', kind: 'unknown', is_suspicious: false },
     ]);
-    // Its own address with a deposit that does not count yet is none of them, but one that a move set aside is.
+    // The ledger's own address with a deposit that does not count yet is not counted, but one that a move set aside
+    // is.
     await query(`insert into ledger.addresses (slip44, address, status, first_seen_at, generated_by, set_aside_epoch) values
                  (60, 'own', 'foreign', now() + interval '1 second', 1, null),
                  (60, 'aside', 'used', now() + interval '1 second', 1, 1)`);
@@ -565,7 +566,7 @@ describe('a pool', () => {
     query(`update ledger.addresses set status = 'assigned', assigned_to = address, assigned_at = now() - interval '${age}'
             where address in (select address from ledger.addresses where status = 'available' order by address limit ${count})`);
 
-  it('that is empty is critical at once, with the way to fill it', async () => {
+  it('that is empty is critical at once, with the instruction to fill it', async () => {
     await take(5, '1 second');
     expect(await problems()).toMatchObject([
       {
@@ -578,7 +579,7 @@ describe('a pool', () => {
     expect((await problem('pool_empty')).cure).not.toContain('adopt');
   });
 
-  it('is empty since the last address was handed out, not since it went below its threshold', async () => {
+  it('is empty since the last address was handed out, not since it fell below its threshold', async () => {
     await take(4, '30 minutes');
     await take(1, '4 minutes');
     expect(await minutesSince('pool_empty')).toBeCloseTo(4, 0);
@@ -593,7 +594,7 @@ describe('a pool', () => {
     await query('delete from engine.moves');
   });
 
-  it('that stays below its threshold for longer than filling takes is a warning, since it went below', async () => {
+  it('that stays below its threshold for longer than filling takes is a warning since it fell below', async () => {
     await take(3, '10 minutes');
     await take(1, '1 minute');
     const [row] = await query<{ name: string; age: number }>(
@@ -602,7 +603,7 @@ describe('a pool', () => {
     expect(row).toMatchObject({ name: 'pool_below_threshold', age: expect.closeTo(10, 0) });
   });
 
-  it('that could not be filled is a warning in the service’s words', async () => {
+  it('that could not be filled is a warning with the reason of the service', async () => {
     await query(
       `update ledger.pools set last_error = 'code 1003: limit reached', last_error_at = now()`,
     );
@@ -629,7 +630,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('that fails after a long pause is one since its first failed run, once it could have run again', async () => {
+  it('that fails after a long pause is reported since its first failed run, once it could have run again', async () => {
     const last = (job: string, age: string) =>
       query(`update ledger.sync_runs set started_at = started_at - interval '${age}', finished_at = finished_at - interval '${age}'
               where job = '${job}'`);
@@ -645,7 +646,7 @@ describe('a job', () => {
     expect(await minutesSince('job_failing')).toBeCloseTo(17, 0);
   });
 
-  it('that runs every hour and fails once has an hour to mend itself', async () => {
+  it('that runs every hour and fails once is reported only after another hour', async () => {
     await query(`update ledger.sync_runs set started_at = started_at - interval '110 minutes',
                         finished_at = finished_at - interval '110 minutes' where job = 'coins'`);
     await query(failure('coins', '50 minutes'));

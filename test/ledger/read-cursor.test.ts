@@ -16,14 +16,14 @@ async function collect(selects: string[]): Promise<unknown[]> {
   return found;
 }
 
-test('cursors that are read ahead give all rows in their order', async () => {
+test('cursors that prefetch rows return all of them in order', async () => {
   const rows = batchRows + 1;
   const found = await collect([`select generate_series(1, ${rows})`, 'select 0']);
   expect(found).toHaveLength(rows + 1);
   expect([found[0], found[rows - 1], found[rows]]).toEqual(['1', String(rows), '0']);
 });
 
-test('a statement that fails ahead of the reader is the error that the reader gets', async () => {
+test('the reader gets the error of a statement that fails during prefetching', async () => {
   const long = `select generate_series(1, ${3 * batchRows})`;
   await expect(collect([long, 'select 1 / 0'])).rejects.toThrow('division by zero');
   await expect(collect([long, 'select no_such_column'])).rejects.toThrow('no_such_column');

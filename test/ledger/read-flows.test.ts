@@ -5,7 +5,7 @@ import { withLedger } from '../support/with-ledger.ts';
 const { ledger, query, clear } = await withLedger();
 afterEach(clear);
 
-/** Rows of `type`, one for each amount, at noon (UTC) so many days ago. */
+/** Rows of `type`, one for each amount, at noon (UTC) this number of days ago. */
 async function add(
   rows: { symbol: string | null; type: string; state: string; daysAgo: number; amount: string }[],
 ): Promise<void> {
@@ -22,7 +22,7 @@ async function add(
 
 const done = { symbol: 'BTC', type: 'deposit', state: 'success', daysAgo: 0, amount: '1' };
 
-test('an empty ledger has 30 quiet days up to today', async () => {
+test('an empty ledger has 30 days without transactions up to today', async () => {
   const flows = await readFlows(ledger.db);
   expect(flows.days).toHaveLength(30);
   expect(flows.days.at(-1)).toBe(new Date().toISOString().slice(0, 10));
@@ -30,7 +30,7 @@ test('an empty ledger has 30 quiet days up to today', async () => {
   expect([flows.coins, flows.coinsOmitted]).toEqual([[], 0]);
 });
 
-test('all transactions are counted, and the amounts of what succeeded added up exactly', async () => {
+test('all transactions are counted, and the amounts of successful ones are summed exactly', async () => {
   await add([
     { ...done, amount: '0.100000000000000001' },
     { ...done, amount: '12345678901234567890.2' },
@@ -58,7 +58,7 @@ test('all transactions are counted, and the amounts of what succeeded added up e
   });
 });
 
-test('the coins with the most transactions are listed, with the number of the others', async () => {
+test('the coins with the most transactions are listed, and the number of other coins is given', async () => {
   const coins = Array.from({ length: 15 }, (_, index) => ({ ...done, symbol: `COIN${index}` }));
   await add([...coins, { ...done, symbol: 'COIN14' }]);
   const flows = await readFlows(ledger.db);

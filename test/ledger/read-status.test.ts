@@ -26,7 +26,7 @@ afterAll(async () => {
   await postgres.close();
 });
 
-test('before the schema is there the error says so', async () => {
+test('without a schema the error names it', async () => {
   const database = await startPostgres();
   onTestFinished(() => database.close());
   const empty = connectLedger({ ...database, poolSize: 1, log: recordLog().log });
@@ -83,7 +83,7 @@ test('an empty ledger has a status', async () => {
   });
 });
 
-test('counts, streams, pools, balances, runs and errors are those of the tables', async () => {
+test('counts, streams, pools, balances, runs and errors equal those of the tables', async () => {
   await fill();
   const status = await readStatus(ledger.db, pools);
   expect(status.transactions).toEqual({
@@ -149,7 +149,7 @@ test('counts, streams, pools, balances, runs and errors are those of the tables'
   expect(status.lastErrors.map((error) => error.message)).toEqual(['HTTP 500', 'new', 'old']);
 });
 
-test('status --json has the keys of the contract, and the digits of the service', async () => {
+test('status --json has the documented keys and the exact amounts of the service', async () => {
   const queue: StatusReport['queue'] = {
     backend: 'postgres',
     waiting: 0,
@@ -185,7 +185,7 @@ test('status --json has the keys of the contract, and the digits of the service'
   expect(json.balances[0].balance).toBe('12345678901234567890.10');
 });
 
-test('the status page shows what the tables hold, and a lost database in words', async () => {
+test('the status page shows the contents of the tables, or an error message for a lost database', async () => {
   const { connectionString } = postgres;
   const own = connectLedger({ connectionString, poolSize: 1, log: recordLog().log });
   const read = async (): Promise<StatusReport> => ({
@@ -270,7 +270,7 @@ async function fill(): Promise<void> {
                    ('balances', interval '1 minute', 'failed', 'new')) as r (job, age, outcome, error)`);
 }
 
-test('a value that both list and detail show unreadably counts once, as in the problem', async () => {
+test('a value that cannot be read in list and detail counts once, as in the problem', async () => {
   await ledger.db.execute(sql`delete from ledger.rejects`);
   await ledger.db.execute(sql`insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at)
                select s, 'order-1', f, 'e', '{}', 'twice ' || s || f, now(), now()

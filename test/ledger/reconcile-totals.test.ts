@@ -6,7 +6,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { query } = await withLedger();
 
-/** The same judgement with sums over the whole history. */
+/** The same result from sums over the whole history. */
 async function createByHistory(): Promise<void> {
   const [found] = await query<{ text: string }>(
     `select pg_get_functiondef('ledger.reconcile(timestamptz)'::regprocedure) as text`,
@@ -52,7 +52,7 @@ const transaction = fc.record({
   at: fc.option(minutesAgo, { nil: null }),
 });
 
-test('reconciliation judges from totals and what moves exactly as from the whole history', async () => {
+test('reconciliation from totals and moving rows has exactly the result of one from the whole history', async () => {
   await query(`
     insert into ledger.final_states values ('success', true), ('failed', false);
     insert into ledger.balances (slip44, symbol, contract_address, balance, observed_at, changed_at, observation)
@@ -97,7 +97,7 @@ test('reconciliation judges from totals and what moves exactly as from the whole
   });
 }, 300_000);
 
-test('a fee that was lowered no longer explains a difference, before the totals are added up, too', async () => {
+test('a fee that was lowered no longer explains a difference, also before the totals are added up', async () => {
   await query(`
     truncate ledger.transactions, ledger.final_states, ledger.balances, ledger.balance_changes, ledger.streams, ledger.sync_runs;
     insert into ledger.final_states values ('success', true);

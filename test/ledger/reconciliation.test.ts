@@ -61,13 +61,13 @@ test('transactions that add up to the balances over all chains differ by 0', asy
   ]);
 });
 
-test('what is open explains no more than its amounts', async () => {
+test('open rows explain a difference only up to their amounts', async () => {
   const cents = fc.integer({ min: 1, max: 5_000 });
   await forAll(fc.array(cents, { maxLength: 5 }), cents)(25, async (open, off) => {
     await query(`delete from ledger.transactions where not is_final`);
     for (const [nth, amount] of open.entries()) await addPending(`p${nth}`, String(amount / 100));
     const sum = open.reduce((all, amount) => all + amount, 0);
-    // Rows that are new stand for money that may have moved meanwhile: they are not.
+    // New rows stand for money that may have moved meanwhile, so these are backdated.
     await query(
       `update ledger.transactions set first_seen_at = '2026-01-03', changed_at = '2026-01-03'`,
     );
@@ -85,27 +85,24 @@ test.each([
     '9.77',
   ],
   ['a withdrawal that is open', `is_final = false where order_no = 'w1'`, '9.78', '9.77'],
-])(
-  '%s explains another coin only up to what fees were seen',
-  async (_what, change, within, beyond) => {
-    await query(`update ledger.transactions set ${change}`);
-    expect(await reconciled('ETH', { ETH: within })).toMatchObject({
-      is_explained: true,
-      open_amount: '0.200',
-    });
-    expect(await reconciled('ETH', { ETH: beyond })).toMatchObject({
-      is_explained: false,
-      explanation: expect.stringMatching(/^more than the open amounts can explain, 0.200: /),
-    });
-    // Bitcoin is on no chain of that withdrawal.
-    await storeBalances(db, [balance('BTC', '0.0001', 0)], 99, false);
-    expect(
-      await query(
-        `select is_explained, open_amount::float8 from ledger.reconciliation where symbol = 'BTC'`,
-      ),
-    ).toEqual([{ is_explained: false, open_amount: 0 }]);
-  },
-);
+])('%s explains another coin only up to the fees seen', async (_what, change, within, beyond) => {
+  await query(`update ledger.transactions set ${change}`);
+  expect(await reconciled('ETH', { ETH: within })).toMatchObject({
+    is_explained: true,
+    open_amount: '0.200',
+  });
+  expect(await reconciled('ETH', { ETH: beyond })).toMatchObject({
+    is_explained: false,
+    explanation: expect.stringMatching(/^more than the open amounts can explain, 0.200: /),
+  });
+  // Bitcoin is on no chain of that withdrawal.
+  await storeBalances(db, [balance('BTC', '0.0001', 0)], 99, false);
+  expect(
+    await query(
+      `select is_explained, open_amount::float8 from ledger.reconciliation where symbol = 'BTC'`,
+    ),
+  ).toEqual([{ is_explained: false, open_amount: 0 }]);
+});
 
 test.each([
   [
@@ -154,7 +151,7 @@ function reject(values: string): string {
     values (${values}, 'odd', 'odd', now(), now())`;
 }
 
-test('the unlisted do not count, and nor does a reject of another coin', async () => {
+test('unlisted rows do not count, and neither does a reject of another coin', async () => {
   await storeBalances(db, [balance('OLD', '1')], 3, true);
   await query(`update ledger.transactions set is_listed = false where order_no = 'd2'`);
   await query(reject(`'balance-list', null, 'balance', '{"symbol":"BTC"}'`));
@@ -167,7 +164,7 @@ test('the unlisted do not count, and nor does a reject of another coin', async (
   ]);
 });
 
-test('each day is read once for the newest transactions of all its coins', async () => {
+test('each day is read once for the newest transactions of all coins', async () => {
   const coins = Array.from({ length: 200 }, (_, coin) => `C${coin}`);
   await query(`insert into ledger.transactions (order_no, stream, symbol, state, occurred_at)
     select 'C' || n % 200 || '/' || to_char(n, 'FM0000'), 'deposit', 'C' || n % 200, 'success',
@@ -199,7 +196,7 @@ test('each day is read once for the newest transactions of all its coins', async
   );
 });
 
-test('the views ask once when the balances were read, not once a coin', async () => {
+test('the views look up the time of the balances once, not once per coin', async () => {
   await storeBalances(
     db,
     Array.from({ length: 200 }, (_, coin) => balance(`C${coin}`, '3')),
@@ -219,7 +216,7 @@ test('the views ask once when the balances were read, not once a coin', async ()
   }
 });
 
-test('the row of a coin names its newest transaction, and none where there is none', async () => {
+test('the row of a coin names its newest transaction, or none if there is none', async () => {
   await storeBalances(db, [balance('ETH', '9.98'), balance('DUST', '3')], 3, true);
   await recordReconciliation(db, 0);
   expect(await runs('symbol, last_order_no')).toEqual([
@@ -229,7 +226,7 @@ test('the row of a coin names its newest transaction, and none where there is no
   ]);
 });
 
-test('one row per change is written, and the problem ends when the coin is no longer listed', async () => {
+test('one row is written per change, and the problem ends when the coin is no longer listed', async () => {
   await storeBalances(
     db,
     [balance('ETH', '9.98'), balance('DUST', '1'), balance('USDT', '70')],
@@ -252,7 +249,7 @@ test('one row per change is written, and the problem ends when the coin is no lo
   expect(await alarms()).toEqual([]);
 });
 
-test('a difference that stands is explained only by what makes it up to the digit', async () => {
+test('a permanent difference is explained only by rows that match it to the last digit', async () => {
   await addPending('p1', '7');
   expect(await reconciled('USDT', { USDT: '69' })).toMatchObject({ is_explained: true });
   await recordReconciliation(db, 0);
@@ -270,7 +267,7 @@ test('a difference that stands is explained only by what makes it up to the digi
       explanation: expect.stringMatching(/^has been the same since .* UTC, and no /),
     },
   ]);
-  // Another movement hides the difference by chance only, and does not explain it.
+  // Another movement hides the difference only by chance, and does not explain it.
   await reconciled('USDT', { USDT: '68.5' });
   await recordReconciliation(db, 0);
   expect(await query('select amount from ledger.unexplained_differences')).toEqual([

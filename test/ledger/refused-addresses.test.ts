@@ -27,7 +27,7 @@ const stopped = async () =>
   (await query(`select refused_at is not null as stopped from ledger.pools`))[0]?.['stopped'];
 const take = (reference: string) => takeAddress(ledger.db, 0, reference);
 
-/** A request that the service answers with these. */
+/** A request that the service answers with these addresses. */
 async function generate(addresses: string[]): Promise<number> {
   const [request] = await query<{ id: string }>(`
     insert into ledger.address_requests (slip44, num, state, requested_at)
@@ -35,7 +35,7 @@ async function generate(addresses: string[]): Promise<number> {
   return await ledger.transaction((db) => storeGenerated(db, Number(request?.id), addresses));
 }
 
-test('a generated text that is no address joins no pool and stops the chain', async () => {
+test('a generated text that is not an address does not join a pool and stops the chain', async () => {
   expect(await generate([...good, wrongLetter])).toBe(2);
   expect(await rows()).toEqual([
     { address: good[1], status: 'available', form: 'proven', refused: false },
@@ -52,7 +52,7 @@ test('a generated text that is no address joins no pool and stops the chain', as
   ).rejects.toThrow('addresses_sound');
 });
 
-test('a listed one is kept and refused once; the operator lets the chain go on', async () => {
+test('a listed text that is not an address is kept and refused once, and the operator can resume the chain', async () => {
   await list([...good, wrongLetter]);
   expect(await stopped()).toBe(true);
   await ledger.transaction((db) => resumePool(db, 0));
@@ -63,7 +63,7 @@ test('a listed one is kept and refused once; the operator lets the chain go on',
   ]);
 });
 
-test('an address listed before the list was shown to honour the chain parameter is checked when it may become available', async () => {
+test('an address that was listed before the chain parameter was proven is checked before it becomes available', async () => {
   await list([...good, wrongLetter, ...invented], false);
   expect([await stopped(), await query('select from ledger.rejects')]).toEqual([false, []]);
   expect(await ledger.transaction((db) => adoptForeign(db, 0, null))).toBe(2);
@@ -71,7 +71,7 @@ test('an address listed before the list was shown to honour the chain parameter 
   expect(refused.map(({ address }) => address)).toEqual([...invented, wrongLetter].sort());
 });
 
-test('a lost answer whose addresses the list shows brings no text that is none', async () => {
+test('after a lost answer no text that is not an address joins the pool, although the list shows it', async () => {
   const [request] = await query<{ id: string }>(`
     insert into ledger.address_requests (slip44, num, state, requested_at)
     values (0, 3, 'unknown', now() - interval '1 second') returning id`);
@@ -81,7 +81,7 @@ test('a lost answer whose addresses the list shows brings no text that is none',
   expect(await query('select received from ledger.address_requests')).toEqual([{ received: 2 }]);
 });
 
-test('addresses in a service’s own format are accepted until one of them has the chain’s format', async () => {
+test('addresses in a format of the service are accepted until one of them has the format of the chain', async () => {
   expect(await generate(invented)).toBe(3);
   expect(await stopped()).toBe(false);
   const handedOut = await take('anna');
@@ -89,14 +89,14 @@ test('addresses in a service’s own format are accepted until one of them has t
   expect(await stopped()).toBe(true);
   const still = await query(`select address from ledger.addresses where status = 'available'`);
   expect(still).toEqual([{ address: good[0] }]);
-  // Whoever holds one of the others gets another one, and keeps that.
+  // A customer who has one of the others gets another one, and keeps it.
   expect(handedOut).not.toBe(good[0]);
   expect(await take('anna')).toBe(good[0]);
   expect(await take('anna')).toBe(good[0]);
   expect(await take('ben')).toBeNull();
 });
 
-test('the addresses of an earlier version are judged when it is brought up to date', async () => {
+test('the addresses of an earlier version are checked in the upgrade', async () => {
   await migrateBefore(old.ledger, 'refused_addresses');
   await old.query(`
     insert into ledger.pools (slip44, threshold, target) values (0, 5, 10);

@@ -6,7 +6,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger({ isMigrated: false });
 
-test('rejects that an earlier version multiplied become one per cause, which later answers are counted on', async () => {
+test('after an upgrade repeated rejects are merged into one per cause, which later answers count on', async () => {
   await migrateBefore(ledger, 'bounded_explanations');
   await query(`
     insert into ledger.rejects (source, order_no, field, reason, payload, fingerprint, first_seen_at, last_seen_at, times)

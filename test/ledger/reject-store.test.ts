@@ -43,7 +43,7 @@ async function rowsRead(): Promise<number> {
   return Number(row?.reads);
 }
 
-test('one cause is one reject, whatever else its payload says, and writes nothing within the hour', async () => {
+test('one cause is one reject, whatever else its payload has, and is written at most once an hour', async () => {
   await storeRejects(db, [reject(), reject({ field: 'time' })]);
   const first = await stored();
   for (let poll = 0; poll < 10; poll += 1)
@@ -85,7 +85,7 @@ test.each<[string, Partial<Reject>, (poll: number) => object]>([
   },
 );
 
-test('rows without anything that lasts are kept up to a bound', async () => {
+test('rejects without a lasting key are kept up to a limit', async () => {
   await query(`insert into ledger.rejects (source, reason, payload, fingerprint, first_seen_at, last_seen_at)
     select 'transaction-list', 'not an object', n::text, 'payload:' || n, now(), now() from generate_series(1, 9999) as n`);
   const odd = (text: string) => reject({ orderNo: null, field: null }, text);
@@ -95,7 +95,7 @@ test('rows without anything that lasts are kept up to a bound', async () => {
   expect(await open()).toBe(10_001);
 });
 
-test('thousands of rejects that differ only in their payload are stored without reading all others for each', async () => {
+test('each of thousands of rejects that differ only in their payload is stored without reading all others', async () => {
   const count = 5_000;
   const rejects = Array.from({ length: count }, (_, nth) =>
     reject({ orderNo: null, field: nth % 2 ? 'amount' : 'time' }, { x: nth }),
@@ -103,7 +103,7 @@ test('thousands of rejects that differ only in their payload are stored without 
   const before = await rowsRead();
   for (let answers = 0; answers < 2; answers += 1) await storeRejects(db, rejects);
   expect(await open()).toBe(count);
-  // A server's process reports what it has read a moment later.
+  // A server process reports its reads a moment later.
   await until(async () => (await rowsRead()) - before >= count, 60_000);
   expect((await rowsRead()) - before).toBeLessThan(count * 100);
 }, 120_000);
@@ -128,7 +128,7 @@ test('the answer that brings the value closes the reject, and the list does not 
   expect(await open()).toBe(2);
 });
 
-test('a list reject that a detail without the value did not settle opens again', async () => {
+test('a reject of the list that a detail without the value did not close opens again', async () => {
   const row = listed({ orderNo: 'a', amount: '5' });
   await storeListedTransactions(db, 'deposit', [row]);
   await storeRejects(db, [reject()]);
@@ -139,7 +139,7 @@ test('a list reject that a detail without the value did not settle opens again',
   expect(await open()).toBe(1);
 });
 
-test('a value that the row had before settles nothing, nor does the other kind of answer', async () => {
+test('a value that the row had before resolves no reject, and neither does the other kind of answer', async () => {
   const fee = reject({ source: 'transaction-detail', field: 'fee', reason: 'fee is NaN' });
   const refused = reject({ source: 'transaction-detail', field: null, reason: 'refused' });
   await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', amount: '5' })]);
@@ -155,13 +155,13 @@ test('a value that the row had before settles nothing, nor does the other kind o
   expect(await closeAnsweredRejects(db, 'transaction-detail', [blank])).toBe(2);
 });
 
-test('an older answer that comes later settles no reject', async () => {
+test('an older answer that arrives later resolves no reject', async () => {
   const fee = reject({ source: 'transaction-detail', field: 'fee', reason: 'fee is NaN' });
   await query(`insert into ledger.final_states values ('success', true)`);
   const row = { orderNo: 'a', state: 'success', amount: '5' };
   await storeListedTransactions(db, 'deposit', [listed(row)]);
   await storeTransactionDetails(db, [detailed({ ...row, fee: '1', observation: 2 })]);
-  // Equal to the row but for the field that cannot be read.
+  // Equal to the row except for the unreadable field.
   await storeTransactionDetails(db, [detailed({ ...row, unreadable: ['fee'], observation: 9 })]);
   await storeRejects(db, [fee]);
   const late = detailed({ ...row, fee: '1', observation: 8 });
@@ -171,7 +171,7 @@ test('an older answer that comes later settles no reject', async () => {
   expect(await closeAnsweredRejects(db, 'transaction-detail', [good])).toBe(1);
 });
 
-test('a text with replaced characters is settled by one without', async () => {
+test('a reject for a text with replaced characters is resolved by a text without them', async () => {
   const odd = reject({
     field: 'txHash',
     reason: 'txHash is text with characters that cannot be stored (replaced)',
@@ -185,7 +185,7 @@ test('a text with replaced characters is settled by one without', async () => {
   expect(await closeAnsweredRejects(db, 'transaction-list', [good])).toBe(1);
 });
 
-test('a snapshot closes what its answer no longer has, of its own source alone', async () => {
+test('a snapshot resolves the rejects that its answer no longer has, from its own source only', async () => {
   const balance = reject(
     { source: 'balance-list', orderNo: null, field: 'frozen' },
     { symbol: 'ETH' },

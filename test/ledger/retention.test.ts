@@ -17,7 +17,7 @@ const run = {
   error: null,
 };
 
-test('what is older than its retention is deleted with the next pass; what still holds never is', async () => {
+test('rows older than their retention are deleted by the next pass; rows still in force are never deleted', async () => {
   const { ledger, query } = await withLedger();
   await query(`
     insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
@@ -96,7 +96,7 @@ test('a reject that occurs again while old ones are deleted stays open', async (
   expect(await open()).toEqual(['a', 'b']);
 });
 
-test('a reject that occurs again just after its old row was deleted is stored', async () => {
+test('a reject that occurs again right after its old row was deleted is stored', async () => {
   const { testLedger, rejects, other, deleteOld, open } = await withOldRejects();
   const deleting = await beginTransaction(testLedger.ledger, (db) => deleteOld(db));
   const storing = storeRejects(other.db, rejects);

@@ -57,7 +57,7 @@ const asset = (slip44: number, symbol: string, contractAddress = ''): Asset => (
   contractAddress,
 });
 
-/** Everything of the ledger that assigning a chain must leave as it is. */
+/** Everything in the ledger that an assignment of chains must not change. */
 async function facts(): Promise<unknown> {
   return await query(`
     select to_jsonb(t) - '{slip44,contract_address}'::text[] as fact from ledger.transactions t
@@ -75,7 +75,7 @@ async function settle(own: Ledger): Promise<void> {
   await assignChains(own, whole);
 }
 
-// --- An independent model: what a wallet knows, and which chain each of its rows got when.
+// --- An independent model: the facts known in a wallet, and the time at which each row got its chain.
 
 type Row = {
   stream: string;
@@ -223,7 +223,7 @@ async function takeDetail(
   model.assign(row);
 }
 
-test('each row has the chain that its coin, its address or its fee told, whatever came first', async () => {
+test('each row has the chain known from its coin, its address or its fee, in any order of arrival', async () => {
   const wallets = [ledger, ledger.forWallet('w2')];
   await forAll(fc.array(fc.tuple(fc.constantFrom(0, 0, 1), step), { minLength: 8, maxLength: 40 }))(
     25,
@@ -263,10 +263,7 @@ const chains = () =>
   query(`select symbol, slip44, contract_address, count(*)::int as rows from ledger.transactions
           group by 1, 2, 3 order by 1, 2`);
 
-/**
- * Moments of first sight fall while order numbers rise; two differ by 1 µs. As a rule more rows share one than a batch
- * has.
- */
+/** Times of first sight fall while order numbers rise, 1 µs apart. Usually more rows share one than a batch has. */
 async function insertRows(count: number, symbol: string, perMoment = 7_000): Promise<void> {
   await testLedger.fill(`
     insert into ledger.transactions (order_no, stream, symbol, to_address, first_seen_at)
@@ -290,7 +287,7 @@ function dying(own: Ledger, at: number): Ledger {
   };
 }
 
-test('an assignment that is killed goes on where it was, and touches no row twice', async () => {
+test('a killed assignment of chains continues where it was, and touches no row twice', async () => {
   await insertRows(12_000, 'NEW');
   await insertRows(300, 'OTHER');
   await storeAssets(ledger, 'coins', [asset(60, 'NEW', '0xn')]);
@@ -314,7 +311,7 @@ test('an assignment that is killed goes on where it was, and touches no row twic
   ]);
 }, 60_000);
 
-/** Entries of the index of rows without a chain that this connection has read lately. */
+/** Number of entries of the index of rows without a chain that this connection has read lately. */
 async function entriesOf(db: LedgerDb): Promise<number> {
   const { rows } = await db.execute<{ entries: number }>(
     `select pg_stat_get_xact_tuples_returned('ledger.transactions_without_chain'::regclass)::int as entries`,
@@ -365,7 +362,7 @@ test('many earlier deposits of one new address get their chain in batches', asyn
   expect(await query('select from engine.chain_addresses')).toEqual([]);
 }, 60_000);
 
-test('a row that was being stored while its coin came gets its chain as well', async () => {
+test('a row that was being stored while its coin was stored gets its chain as well', async () => {
   await insertRows(1, 'NEW');
   const writer = new pg.Client({ connectionString });
   await writer.connect();
@@ -390,7 +387,7 @@ test('a row that was being stored while its coin came gets its chain as well', a
   expect(await chains()).toEqual([{ symbol: 'NEW', slip44: 10, contract_address: '', rows: 2 }]);
 }, 60_000);
 
-test('nothing is written while nothing new is known, and a known chain stays when the coin comes to another', async () => {
+test('without new facts nothing is written, and a known chain stays when the coin gets another one', async () => {
   await storeAssets(ledger, 'coins', [asset(60, 'ETH'), asset(60, 'USDT', '0xa')]);
   await insertRows(3, 'ETH');
   await assignChains(ledger, whole);
@@ -410,7 +407,7 @@ test('nothing is written while nothing new is known, and a known chain stays whe
   ]);
 });
 
-test('a symbol that a later answer fills in tells the chain', async () => {
+test('a symbol that a later answer fills in determines the chain', async () => {
   await storeAssets(ledger, 'coins', [asset(60, 'ETH')]);
   await storeListedTransactions(ledger.db, 'deposit', [
     listed({ orderNo: 'a' }),

@@ -17,7 +17,7 @@ type List = (typeof lists)[number];
 /** Types with which a list shows the orders. */
 type Shown = Map<string, string>;
 
-/** Reads the list from end to end, as two readings that agree would have done. */
+/** Reads the list from end to end, with the effect of two equal readings. */
 async function readList(list: List, shown: Shown, observation: number): Promise<void> {
   const rows = [...shown].map(([orderNo, type]) => listed({ orderNo, type, observation }));
   await ledger.transaction(async (tx) => {
@@ -53,7 +53,7 @@ const steps = fc.array(
   { minLength: 2, maxLength: 12 },
 );
 
-/** Compares each row with what the lists showed when they were last read. */
+/** Compares each row with the lists at their last reading. */
 async function expectWords(said: Record<List, Shown>): Promise<void> {
   const rows = await query(`
     select t.order_no as order, t.stream, t.type, t.is_listed, t.also_listed_in as other,
@@ -69,7 +69,7 @@ async function expectWords(said: Record<List, Shown>): Promise<void> {
   }
 }
 
-test('a row has the type that its list gave it last, also one that the other list had first', async () => {
+test('a row has the type that its list last gave it, also if the other list had it first', async () => {
   await forAll(steps)(60, async (history) => {
     await clear();
     const shown = { deposit: new Map<string, string>(), withdraw: new Map<string, string>() };

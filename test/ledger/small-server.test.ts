@@ -10,7 +10,7 @@ import { newCluster } from '../support/postgres-cluster.ts';
 import { toolsFolder } from '../support/postgres-tools.ts';
 
 test.skipIf(!toolsFolder)(
-  'where the locks of all migrations do not fit, a new ledger is made and an interrupted one is finished',
+  'if the locks of all migrations do not fit, a new ledger is created and an interrupted one completed',
   async () => {
     const cluster = await newCluster();
     const settings = ['max_connections = 20', 'max_locks_per_transaction = 64'];

@@ -21,7 +21,7 @@ function tron(n: number): { text: string; hex: string } {
 const [free, held, shared, alone, paid, elsewhere, abroad] = [1, 2, 3, 4, 5, 6, 7].map(tron);
 const evm = '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed';
 
-test('rows that are one address in two spellings become one, and rows of one spelling are not touched', async () => {
+test('rows of one address in two spellings are merged, and rows with one spelling are not touched', async () => {
   await migrateBefore(ledger, 'one_key_for_all_spellings');
   await query(`
     insert into ledger.final_states (state, is_success) values ('success', true);
@@ -42,7 +42,7 @@ test('rows that are one address in two spellings become one, and rows of one spe
       values (195, '${abroad?.hex}', '${abroad?.hex}', 'emil', '2026-01-01', '2026-01-01');
     insert into ledger.streams (wallet, name, service_total, ledger_count, is_backed) values
       ('main', 'addresses:195', 9, 9, true), ('main', 'addresses:60', 2, 2, true), ('eu', 'addresses:195', 1, 1, true)`);
-  // So that the judgement of stored addresses, which follows the migrations, does not write the row.
+  // Prevents the check of stored addresses, which follows the migrations, from writing the row.
   await query(`update ledger.addresses set form = 'plain' where address = '${evm}'`);
   const untouched = `select ctid, xmin, address from ledger.addresses where address = '${evm}'`;
   const before = await query(untouched);
@@ -78,7 +78,7 @@ test('rows that are one address in two spellings become one, and rows of one spe
     { address: shared?.hex, key: shared?.text, to: 'carl' },
     { address: abroad?.hex, key: abroad?.text, to: 'emil' },
   ]);
-  // The whole list is read again where rows were merged.
+  // The whole list is read again if rows were merged.
   expect(
     await query(
       `select wallet, name, ledger_count::int as count, is_backed

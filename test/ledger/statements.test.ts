@@ -77,7 +77,7 @@ async function readBalance(client: Client, hours: number, amount: number | null)
 
 const bookedAt = ({ at, seenAt }: Movement) => at ?? seenAt;
 
-/** Returns the change in custody by the movements of [from, to); null where an amount is not known. */
+/** Returns the change in custody by the movements of [from, to); null if an amount is unknown. */
 function change(movements: Movement[], from: number, to: number): number | null {
   const within = movements.filter((m) => m.isBooked && bookedAt(m) >= from && bookedAt(m) < to);
   if (within.some((m) => m.symbol === 'BTC' && m.amount === null)) return null;
@@ -97,7 +97,7 @@ async function connectOne(): Promise<Client> {
 const empty = `truncate ledger.transactions; truncate ledger.balances, ledger.balance_changes`;
 const hundredths = (text: string | null) => (text === null ? null : Math.round(Number(text) * 100));
 
-test('a statement opens and closes with the balances that were read, or were computed back, in any time zone', async () => {
+test('a statement opens and closes with balances that were read or computed back, in any time zone', async () => {
   const client = await connectOne();
   await query(`insert into ledger.coins (slip44, symbol, contract_address, observed_at, changed_at, observation)
                select 1, s, '', now(), now(), 1 from unnest(array['BTC', 'ETH']) as s on conflict do nothing`);
@@ -173,7 +173,7 @@ test('a trial balance is the sum of the postings booked before the moment', asyn
   });
 }, 300_000);
 
-test('late entries add up to what changed in a closed month since', async () => {
+test('late entries add up to the changes of a closed month since', async () => {
   const client = await connectOne();
   const custody = `select symbol, sum(amount) as amount from ledger.postings
     where account = 'assets:custody' and booked_at >= '2026-03-01 00:00Z' and booked_at < '2026-04-01 00:00Z' group by symbol`;
@@ -221,7 +221,7 @@ test('late entries add up to what changed in a closed month since', async () => 
   });
 }, 300_000);
 
-test('a late entry says what happened, and a month that is open has none', async () => {
+test('a late entry names the event, and an open month has none', async () => {
   await query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '')`);
   const insert = (key: string, month: number, state: string) =>
     query(`insert into ledger.transactions (order_no, stream, symbol, amount, state, is_success, occurred_at)
@@ -245,7 +245,7 @@ test('a late entry says what happened, and a month that is open has none', async
   ]);
 });
 
-test('the first detail of a late row is a late entry only where it moves money', async () => {
+test('the first detail of a late row is a late entry only if it moves money', async () => {
   await query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '')`);
   await query(`insert into ledger.final_states values ('success', true) on conflict do nothing`);
   const row = listed({
@@ -273,7 +273,7 @@ test('the first detail of a late row is a late entry only where it moves money',
   ]);
 });
 
-test('a late row whose amount is not known at first has it in the entry that makes it known', async () => {
+test('a late row whose amount is unknown at first has it in the entry that makes it known', async () => {
   await query(`insert into ledger.closed_months values ('2026-03-01', now(), 0, '')`);
   await query(`insert into ledger.transactions (order_no, stream, symbol, is_success, occurred_at)
     values ('late', 'deposit', 'BTC', true, '2026-03-05 00:00Z')`);
@@ -322,7 +322,7 @@ test.each([
     ).rejects.toMatchObject({ code: '22023', message });
 });
 
-test('a wallet or coin that does not exist is refused, with the names of those that do', async () => {
+test('a wallet or coin that does not exist is refused, and the existing ones are named', async () => {
   await readBalance(await connectOne(), 10, 500);
   const at = `'2026-03-05Z'`;
   const calls = [
@@ -352,7 +352,7 @@ test('a wallet or coin that does not exist is refused, with the names of those t
   expect(await query(`select from ledger.trial_balance_at('main', ${at})`)).not.toEqual([]);
 });
 
-test('readers call the functions and see the contract, in a transaction that cannot write', async () => {
+test('readers can call the functions and have the documented columns, in a read-only transaction', async () => {
   const role = `analyst_${process.pid}_${Date.now()}`;
   await ledger.pool.query(`create role ${role}`);
   onTestFinished(async () => {

@@ -4,7 +4,7 @@ import { withLedger } from '../support/with-ledger.ts';
 
 const { ledger, query } = await withLedger();
 
-test('what an earlier version stored without a bound is bounded before it leaves the database', async () => {
+test('values that an earlier version stored without a limit are cut before they leave the database', async () => {
   await query(`
     insert into ledger.balances (slip44, symbol, contract_address, name, balance, frozen, decimals, observation, observed_at, changed_at)
     select 60, 'S' || n, '', 'x', 1e130000, 1e130000, 18, 1, now(), now() from generate_series(1, 600) n`);

@@ -30,7 +30,7 @@ const { ledger, connect, query, clear, logged } = fixture;
 const { db } = ledger;
 beforeEach(clear);
 
-/** Stores the rows. Where they count as stored already, this must change nothing. */
+/** Stores the rows. If they already count as stored, this must change nothing. */
 async function store(rows: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') {
   const isStored = rows.length > 0 && (await areListedAsStored(db, stream, rows));
   const before = isStored ? await readVersions(fixture) : null;
@@ -44,7 +44,7 @@ async function store(rows: ListedTransaction[], stream: 'deposit' | 'withdraw' =
   return counts;
 }
 
-/** Small numbers only: the long ones have a test of their own. */
+/** Only small numbers: a separate test covers the long ones. */
 const shortDecimals = decimals.filter(([given]) => given.length < 100);
 const types = ['deposit', 'withdraw', ' Withdraw ', 'refund'];
 const states = ['success', 'pending', 'failed'];
@@ -53,7 +53,7 @@ type Observed = { row: ListedTransaction; stored: StoredRow };
 
 /**
  * Observations of a few orders in the order of their numbers. The values of an order change from one observation to
- * the next or stay, but never come back to what they were (txHash carries the version).
+ * the next or stay, but never return to an earlier value (txHash contains the version).
  */
 const observations: fc.Arbitrary<Observed[]> = fc
   .array(
@@ -149,7 +149,7 @@ function model(batches: Observed[][]) {
 }
 
 describe('any permutation, repetition and batching of answers', () => {
-  test('[P11 P14] ends with what the latest answer said of each order, counted and logged exactly', async () => {
+  test('[P11 P14] ends with the latest answer for each order, counted and logged exactly', async () => {
     const batched = observations.chain((all) =>
       fc.tuple(
         fc.constant(all),
@@ -185,7 +185,7 @@ describe('any permutation, repetition and batching of answers', () => {
     });
   });
 
-  test('[P16 V12] an empty field keeps its value where it could not be read, and loses it where it is empty', async () => {
+  test('[P16 V12] an empty field keeps its value if it could not be read, and loses it if it is empty', async () => {
     const field = (name: string) => fc.option(fc.constantFrom(`${name}-1`, `${name}-2`));
     const answers = fc.array(
       fc.record({
@@ -219,7 +219,7 @@ describe('any permutation, repetition and batching of answers', () => {
     });
   });
 
-  test('[V15] stores hostile text as it came', async () => {
+  test('[V15] stores hostile text unchanged', async () => {
     const rows = fc.array(
       fc.record({
         orderNo: hostileText,
@@ -255,7 +255,7 @@ describe('any permutation, repetition and batching of answers', () => {
   });
 });
 
-test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] amounts are stored digit for digit, at any length', async () => {
   const rows = decimals.map(([amount], nth) => listed({ orderNo: `order-${nth}`, amount }));
   await store(rows);
   expect((await readTransactions(fixture)).map((row) => row['amount'])).toEqual(
@@ -263,7 +263,7 @@ test('[V3 V4 V5] amounts are kept digit for digit, however long', async () => {
   );
 });
 
-test('rows that are equal are neither written nor locked, nor is their stream', async () => {
+test('equal rows are neither written nor locked, nor is their stream', async () => {
   const rows = [1, 2, 3].map((nth) =>
     listed({
       orderNo: `order-${nth}`,
@@ -284,7 +284,7 @@ test('rows that are equal are neither written nor locked, nor is their stream', 
   expect(await readVersions(fixture)).toEqual(before);
 });
 
-test('a page counts as stored if every row is as the list shows it, and no reject is open', async () => {
+test('a page counts as stored if every row equals the list row, and no reject is open', async () => {
   const rows = [1, 2].map((nth) => listed({ orderNo: `order-${nth}`, amount: '1.50' }));
   const again = rows.map((row) => ({ ...row, observation: 9 }));
   const areStored = (page: ListedTransaction[], stream: 'deposit' | 'withdraw' = 'deposit') =>
@@ -309,7 +309,7 @@ test('a page counts as stored if every row is as the list shows it, and no rejec
   expect(await areStored(again)).toBe(false);
 });
 
-test('[V12] undocumented fields that are no object are replaced, not added to with every answer', async () => {
+test('[V12] undocumented fields that are no object are replaced, not extended with every answer', async () => {
   await query(`insert into ledger.final_states values ('success', true)`);
   await store([listed({ state: 'pending' })]);
   await query(`update ledger.transactions set extra = '["cut", "cut"]'`);
@@ -321,11 +321,11 @@ test('[V12] undocumented fields that are no object are replaced, not added to wi
   expect(await readTransactions(fixture)).toMatchObject([{ extra }]);
 });
 
-test('an empty batch is no work', async () => {
+test('an empty batch runs no statement', async () => {
   expect(await store([])).toEqual({ inserted: 0, updated: 0 });
 });
 
-test('[P18] each changed field is logged once, the filling of an empty field included, first sight not', async () => {
+test('[P18] each changed field is logged once, also the filling of an empty field, but not first sight', async () => {
   await store([listed({ amount: '1.0', state: 'pending' })]);
   await store([listed({ amount: '1.00', state: 'pending', observation: 2 })]);
   expect(await readChanges(fixture)).toEqual([]);
@@ -339,7 +339,7 @@ test('[P18] each changed field is logged once, the filling of an empty field inc
   ]);
 });
 
-test('[P15] a value that an older answer disputes after an equal later one is due for its detail at once', async () => {
+test('[P15] if an older answer contradicts a value that a later equal one confirmed, the detail is due at once', async () => {
   await query(`insert into ledger.final_states values ('success', true)`);
   await store([listed({ state: 'success', observation: 1 })]);
   await storeTransactionDetails(db, [detailed({ state: 'success', observation: 2 })]);
@@ -350,7 +350,7 @@ test('[P15] a value that an older answer disputes after an equal later one is du
   ]);
 });
 
-test('[V11] a late change re-opens a completed row and judges its state again', async () => {
+test('[V11] a late change re-opens a completed row and reclassifies its state', async () => {
   await query(`insert into ledger.final_states values ('success', true), ('failed', false)`);
   await store([listed({ state: ' Success ' })]);
   await storeTransactionDetails(db, [detailed({ state: 'success', fee: '0.1', confirmNum: 3 })]);
@@ -368,7 +368,7 @@ test('[V11] a late change re-opens a completed row and judges its state again', 
   expect(await read()).toEqual([{ state: 'failed', is_final: true, is_complete: false, ...kept }]);
 });
 
-test('[P18] a row that two lists show stays in the first one, is marked, and takes both proofs off', async () => {
+test('[P18] a row that two lists show stays in the first one, is marked, and ends both proofs', async () => {
   const streams = () =>
     query(`select name, ledger_count::int as count, conflicts::int, is_complete, not_complete_because as reason
              from ledger.streams order by name`);
@@ -406,7 +406,7 @@ test('[P18] a row that two lists show stays in the first one, is marked, and tak
   ]);
 });
 
-test('a row that two lists show belongs to the one that its type names, whichever is read first', async () => {
+test('a row that two lists show belongs to the list of its type, whichever is read first', async () => {
   const row = (observation: number, type = 'Withdraw ') => listed({ type, observation });
   const read = () =>
     query(`select t.stream, t.also_listed_in, s.ledger_count::int as count, s.conflicts::int
@@ -431,7 +431,7 @@ test('a row that two lists show belongs to the one that its type names, whicheve
       `select t.seal, c.turn from ledger.transactions t join engine.detail_checks c using (order_no)`,
     ),
   ).toEqual([{ seal: null, turn: 0 }]);
-  // A pass over the deposits found that they lack it before the other pass moved it.
+  // A pass over the deposits found it missing before the other pass moved it.
   await unlistRows(db, 'deposit', ['order-1']);
   expect(await read()).toMatchObject([{ stream: 'withdraw', also_listed_in: 'deposit' }]);
   await unlistRows(db, 'withdraw', ['order-1']);
@@ -442,7 +442,7 @@ test('a row that two lists show belongs to the one that its type names, whicheve
   expect(await read()).toMatchObject([{ stream: 'deposit', count: 1 }]);
 });
 
-test('a batch reads its own rows, however many the ledger holds and whatever the planner knows of them', async () => {
+test('a batch reads only its own rows, for any size of the ledger and any statistics of the planner', async () => {
   await query(`insert into ledger.transactions (order_no, stream, state, is_final, occurred_at, observation)
     select 'old' || i, 'deposit', 'success', true, timestamptz '2026-01-01' + i * interval '1 s', 1
       from generate_series(1, 40000) i`);
@@ -469,7 +469,7 @@ test('a batch reads its own rows, however many the ledger holds and whatever the
   }
 }, 60_000);
 
-test('[V11] a row of an unknown type counts for the list that it came in', async () => {
+test('[V11] a row of an unknown type counts for the list that shows it', async () => {
   await store([listed({ type: 'refund' })], 'withdraw');
   expect(await query('select stream, type from ledger.transactions')).toEqual([
     { stream: 'withdraw', type: 'refund' },
@@ -477,7 +477,7 @@ test('[V11] a row of an unknown type counts for the list that it came in', async
   expect(await readMiscounts(fixture)).toEqual([]);
 });
 
-test('[P17] a row that had vanished is listed and counted again, whatever it says', async () => {
+test('[P17] a row that had vanished is listed and counted again, whatever its content', async () => {
   await store([listed({ amount: '1' })]);
   await query('update ledger.transactions set is_listed = false');
   await query('update ledger.streams set ledger_count = 0');
@@ -491,7 +491,7 @@ test('[P17] a row that had vanished is listed and counted again, whatever it say
   ]);
 });
 
-test('rows that came before the list was read to its end are back-filled ones, later rows are not', async () => {
+test('rows from before the first full scan ended are marked as back-filled, and later rows are not', async () => {
   await store([listed({ orderNo: 'a' })]);
   await store([listed({ orderNo: 'b', type: 'withdraw' })], 'withdraw');
   await query(`update ledger.streams set last_walk_at = now() where name = 'deposit'`);
@@ -508,7 +508,7 @@ test('rows that came before the list was read to its end are back-filled ones, l
   );
 });
 
-test('[V14] a deposit makes its address used on every chain, in whatever case it is written; a withdrawal does not', async () => {
+test('[V14] a deposit makes its address used on every chain, in any case of letters; a withdrawal does not', async () => {
   for (const chain of [60, 195]) {
     await ledger.transaction((tx) => storeListedAddresses(tx, chain, ['0xAB', '0xcd']));
   }
@@ -527,7 +527,7 @@ test('[V14] a deposit makes its address used on every chain, in whatever case it
   );
 });
 
-test('[D4] writers at work on the same orders at once never lock each other out, and end with the latest answers', async () => {
+test('[D4] concurrent writers of the same orders never deadlock, and end with the latest answers', async () => {
   const writers = [connect(), connect(), connect(), connect()];
   const orders = Array.from({ length: 40 }, (_, nth) => `order-${(nth * 7) % 40}`);
   await ledger.transaction((tx) =>

@@ -48,7 +48,7 @@ async function setFinal(...states: string[]): Promise<void> {
   }
 }
 
-/** When the rows are due: seconds from now, rounded; null when nothing is left to fetch. */
+/** Times at which the rows are due: seconds from now, rounded; null if nothing is left to fetch. */
 function readDue() {
   return query<{ order_no: string; due: number | null; is_final: boolean }>(`
     select t.order_no, round(extract(epoch from c.due_at - now()))::int as due, t.is_final
@@ -92,7 +92,7 @@ describe('any permutation, repetition and batching of details', () => {
     ),
   );
 
-  test('[P14] ends with what the latest one said of each order, due again unless that is final', async () => {
+  test('[P14] ends with the latest detail for each order, which is due again unless it is final', async () => {
     await forAll(batched)(100, async ([all, batches]) => {
       await clear();
       await setFinal('success');
@@ -138,7 +138,7 @@ describe('any permutation, repetition and batching of details', () => {
     });
   });
 
-  test('stores hostile text as it came', async () => {
+  test('stores hostile text unchanged', async () => {
     const texts = fc.tuple(hostileText, hostileText, hostileText, hostileText);
     await forAll(texts)(60, async ([orderNo, feeSymbol, state, key]) => {
       await clear();
@@ -153,7 +153,7 @@ describe('any permutation, repetition and batching of details', () => {
   });
 });
 
-test('[V3 V4 V5] fees are kept digit for digit, however long', async () => {
+test('[V3 V4 V5] fees are stored digit for digit, at any length', async () => {
   const rows = decimals.map(([fee], nth) => detailed({ orderNo: `order-${nth}`, fee }));
   await list(rows.map(({ orderNo }) => listed({ orderNo })));
   await detail(rows);
@@ -162,7 +162,7 @@ test('[V3 V4 V5] fees are kept digit for digit, however long', async () => {
   );
 });
 
-test('[P16] a list row blanks nothing that a detail brought, and a detail nothing that a list row brought', async () => {
+test('[P16] a list row clears no field of the detail, and a detail no field of the list row', async () => {
   await list([listed({ amount: '1' })]);
   const brought = { fee: '0.10', feeSymbol: 'ETH', confirmNum: 7, txHash: '0x1' };
   await detail([detailed({ ...brought, extra: '{"memo":"x"}' })]);
@@ -191,7 +191,7 @@ test('[P16] a list row blanks nothing that a detail brought, and a detail nothin
   ]);
 });
 
-test('undocumented fields of a first detail are a change only beside those of the list', async () => {
+test('undocumented fields of a first detail count as a change only if the list has some', async () => {
   const [bare, tagged] = ['order-1', 'order-2'];
   await list([listed({ orderNo: bare }), listed({ orderNo: tagged, extra: '{"tag":1}' })]);
   const extra = '{"memo":"x"}';
@@ -208,14 +208,14 @@ test('undocumented fields of a first detail are a change only beside those of th
   ]);
 });
 
-test('the type of a row is the one that the list shows, whatever its detail says', async () => {
+test('the type of a row is that of the list, whatever its detail contains', async () => {
   await list([listed({ type: 'deposit' })]);
   await detail([detailed({ type: 'withdraw' })]);
   expect(await readTransactions(fixture)).toMatchObject([{ type: 'deposit', stream: 'deposit' }]);
   expect(await query('select from ledger.transaction_changes')).toEqual([]);
 });
 
-test('[P14] a detail older than the list row is left aside, and the row stays due', async () => {
+test('[P14] a detail older than the list row is ignored, and the row stays due', async () => {
   await setFinal('success');
   await list([listed({ state: 'pending', observation: 5 })]);
   expect(await detail([detailed({ state: 'success', fee: '1', observation: 4 })])).toBe(0);
@@ -223,7 +223,7 @@ test('[P14] a detail older than the list row is left aside, and the row stays du
   expect(await readDue()).toEqual([{ order_no: 'order-1', due: 0, is_final: false }]);
 });
 
-test('a state is final in whatever case and between whatever blanks it is written', async () => {
+test('a state is final in upper and lower case and with surrounding blanks', async () => {
   await setFinal('success');
   await list([listed({ state: ' SUCCESS ' })]);
   expect(await readDue()).toEqual([{ order_no: 'order-1', due: 0, is_final: true }]);
@@ -231,12 +231,12 @@ test('a state is final in whatever case and between whatever blanks it is writte
   expect(await readDue()).toEqual([{ order_no: 'order-1', due: null, is_final: true }]);
 });
 
-test('a detail of an order that the ledger does not hold changes nothing', async () => {
+test('a detail of an order that the ledger does not have changes nothing', async () => {
   expect(await detail([detailed({ orderNo: 'unheard of' })])).toBe(0);
   expect(await readTransactions(fixture)).toEqual([]);
 });
 
-test('a rising number of confirmations is no change, a falling one is', async () => {
+test('a rising number of confirmations is no change, and a falling one is', async () => {
   await list([listed({})]);
   for (const [index, confirmNum] of [1, 2, 9, 3, 3].entries()) {
     await detail([detailed({ confirmNum, observation: index + 2 })]);
@@ -246,7 +246,7 @@ test('a rising number of confirmations is no change, a falling one is', async ()
   ]);
 });
 
-test('each changed field is logged once, filling an empty one is not', async () => {
+test('each changed field is logged once, and filling an empty one is not logged', async () => {
   await list([listed({ state: 'pending' })]);
   await detail([detailed({ state: 'pending', fee: '1.0', feeSymbol: 'ETH' })]);
   await detail([detailed({ state: 'pending', fee: '1.00', feeSymbol: 'ETH', observation: 3 })]);
@@ -262,7 +262,7 @@ test.each([
   ['10 seconds', 15],
   ['10 minutes', 300],
   ['1 day', 3_600],
-])('a row that has stood still for %s is due again in %i seconds', async (still, due) => {
+])('a row that has not changed for %s is due again in %i seconds', async (still, due) => {
   await list([listed({ state: 'pending' })]);
   await query(`update ledger.transactions set changed_at = now() - interval '${still}'`);
   expect(await detail([detailed({ state: 'pending' })])).toBe(0);
@@ -271,7 +271,7 @@ test.each([
   expect(await readDue()).toMatchObject([{ due: 15 }]);
 });
 
-test('an address that only the detail names becomes used', async () => {
+test('an address that only the detail contains becomes used', async () => {
   await setFinal('success');
   await ledger.transaction((tx) => storeListedAddresses(tx, 60, ['0xAB']));
   await list([listed({ toAddress: null })]);
@@ -281,7 +281,7 @@ test('an address that only the detail names becomes used', async () => {
   ).toEqual([{ status: 'used', first: 'order-1' }]);
 });
 
-test('a detail that brings nothing new writes the next check alone, and an older answer does not undo it', async () => {
+test('a detail without news writes only the next check, which an older answer does not undo', async () => {
   await list([listed({ state: 'pending' })]);
   await detail([detailed({ state: 'pending', observation: 2 })]);
   const version = () => query('select xmin::text, ctid::text, * from ledger.transactions');
@@ -298,7 +298,7 @@ test('a detail that brings nothing new writes the next check alone, and an older
 const ordersOf = (claimed: ClaimedDetail[], wanted: ClaimedDetail['lane']) =>
   claimed.filter(({ lane }) => lane === wanted).map(({ orderNo }) => orderNo);
 
-test('a schedule that belongs to other rows is brought in step with the transactions', async () => {
+test('a schedule that does not match the transactions is corrected', async () => {
   await setFinal('success');
   await query(`insert into ledger.streams (name, last_walk_at) values ('deposit', now())
     on conflict (wallet, name) do update set last_walk_at = now()`);
@@ -320,7 +320,7 @@ test('a schedule that belongs to other rows is brought in step with the transact
   expect(await waiting()).toEqual(before);
 });
 
-describe('claims', () => {
+describe('claims of details', () => {
   const claim = async (of: LedgerDb, limit: number, leaseMs: number) => {
     const claimed = await claimDueDetails(of, limit, newClaim(leaseMs));
     return claimed.map(({ orderNo }) => orderNo);
@@ -328,7 +328,7 @@ describe('claims', () => {
   const orders = Array.from({ length: 60 }, (_, nth) => `order-${nth + 100}`);
   const listAll = () => list(orders.map((orderNo) => listed({ orderNo })));
 
-  test('of the history come back empty only once all of it is claimed, however many workers claim at once', async () => {
+  test('of the history are empty only once all of it is claimed, for any number of concurrent workers', async () => {
     await setFinal('success');
     await query(`insert into ledger.transactions (order_no, stream, state, is_final, is_backfilled, occurred_at, observation)
                  select 'o' || n, 'deposit', 'success', true, true, now() - n * interval '1 s', 1 from generate_series(1, 400) as n`);
@@ -340,7 +340,7 @@ describe('claims', () => {
     expect(await claim(db, 10, 60_000)).toEqual([]);
   });
 
-  test('of several workers at once never overlap', async () => {
+  test('of concurrent workers never overlap', async () => {
     await listAll();
     const workers = [connect(), connect(), connect(), connect()];
     const claimed = await Promise.all(
@@ -357,7 +357,7 @@ describe('claims', () => {
     expect(await claim(db, 7, 60_000)).toEqual([]);
   });
 
-  test('come back after the lease, and at once when given back', async () => {
+  test('end after the lease, or at once when released', async () => {
     await list([listed({})]);
     expect(await claim(db, 10, 100)).toEqual(['order-1']);
     expect(await claim(db, 10, 100)).toEqual([]);
@@ -369,7 +369,7 @@ describe('claims', () => {
     expect(await claim(db, 10, 60_000)).toEqual(['order-1']);
   });
 
-  test('are released late without freeing the claim of another worker', async () => {
+  test('can be released late without releasing the claim of another worker', async () => {
     await list([listed({})]);
     const [late, other] = [newClaim(100), newClaim()];
     expect(await claimDueDetails(db, 10, late)).toHaveLength(1);
@@ -406,14 +406,14 @@ describe('claims', () => {
     expect(counts(await claimDueDetails(db, 100, newClaim()))).toEqual([0, 45]);
   });
 
-  test('take the oldest due first', async () => {
+  test('take the rows that are due longest first', async () => {
     await listAll();
     await query(`update engine.detail_checks set due_at = now() - interval '1 hour'
                   where order_no in ('order-131', 'order-142')`);
     expect(new Set(await claim(db, 2, 60_000))).toEqual(new Set(['order-131', 'order-142']));
   });
 
-  test('leave out completed rows, and a release does not open them again', async () => {
+  test('exclude completed rows, also after a release', async () => {
     await setFinal('success');
     await list([listed({})]);
     const last = newClaim();
@@ -426,7 +426,7 @@ describe('claims', () => {
 
   const refused = { orderNo: 'order-1', reason: 'no' };
 
-  test('are not put off by a refusal that is older than their change or their claim', async () => {
+  test('are not postponed by a refusal that is older than their change or their claim', async () => {
     await list([listed({})]);
     const first = newClaim();
     expect(await claimDueDetails(db, 10, first)).toHaveLength(1);
@@ -441,7 +441,7 @@ describe('claims', () => {
     expect(await readDue()).toMatchObject([{ due: 15 }]);
   });
 
-  test('of rows without a detail are put off, longer each time, and go behind the history', async () => {
+  test('of rows without a detail are postponed, longer each time, and come after the history', async () => {
     await list([listed({}), listed({ orderNo: 'order-2' })]);
     const { id } = newClaim();
     const putOff = async () => {
@@ -471,7 +471,7 @@ describe('claims', () => {
     ]);
   });
 
-  test('leave rows that the service refuses again and again to the next pass', async () => {
+  test('leave rows that the service refuses repeatedly to the next pass', async () => {
     await list([listed({}), listed({ orderNo: 'order-2' })]);
     const claimAfter = async (passAgeMs: number) => {
       const own = newClaim();
@@ -488,7 +488,7 @@ describe('claims', () => {
   });
 });
 
-test('details and list rows written at once never deadlock, and the latest answer stands', async () => {
+test('details and list rows written concurrently never deadlock, and the latest answer wins', async () => {
   const orders = Array.from({ length: 30 }, (_, nth) => `order-${nth}`);
   await list(orders.map((orderNo) => listed({ orderNo })));
   const writers = [connect(), connect(), connect(), connect()];

@@ -21,13 +21,13 @@ const row = {
   hasWalked: true,
 };
 
-/** Saves the stream as a pass that knows the total of this answer. */
+/** Saves the stream like a pass that knows the total of this answer. */
 const save = (
   state: typeof row | (Omit<typeof row, 'serviceTotal'> & { serviceTotal: number | null }),
   known = 0,
 ) => saveStream(db, 'deposit', ledger.instance, known, state);
 
-test('a stream is one process’s at a time, again its own, and free once it is given back', async () => {
+test('a stream belongs to one process at a time, which can acquire it again, and is free once released', async () => {
   const other = connect();
   await other.pool.query('select 1');
   await ledger.pool.query('select 1');
@@ -56,7 +56,7 @@ test('a stream is one process’s at a time, again its own, and free once it is 
   expect(await leaseStream(other.db, 'deposit', other.instance)).toBeDefined();
 });
 
-test('of many that ask at once for a new stream one gets it', async () => {
+test('one of many concurrent requests for a new stream gets it', async () => {
   const others = [connect(), connect(), connect(), connect()];
   await Promise.all(others.map((other) => other.pool.query('select 1')));
   const leases = await Promise.all(
@@ -65,7 +65,7 @@ test('of many that ask at once for a new stream one gets it', async () => {
   expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
 });
 
-test('what a pass saves is there for the next one', async () => {
+test('the state that a pass saves is there for the next pass', async () => {
   await leaseStream(db, 'deposit', ledger.instance);
   expect(await save(row)).toEqual({
     counts: { ledgerCount: 0, guests: 0, conflicts: 0 },
@@ -89,7 +89,7 @@ test('what a pass saves is there for the next one', async () => {
   });
 });
 
-test('a pass that does not know the total stored beside it stores nothing until it does', async () => {
+test('a pass that does not know the total stored concurrently stores nothing until it does', async () => {
   await leaseStream(db, 'deposit', ledger.instance);
   await save({ ...row, totalObservation: 1, isBacked: false });
   const beside = { serviceTotal: 1, totalObservation: 6 };
@@ -102,7 +102,7 @@ test('a pass that does not know the total stored beside it stores nothing until 
   expect(await stored()).toEqual([{ service_total: 2, page_size: 60 }]);
 });
 
-test('a total beside a pass that is older than the stored one proves nothing', async () => {
+test('a total of a concurrent pass that is older than the stored one proves nothing', async () => {
   await leaseStream(db, 'deposit', ledger.instance);
   await save(row);
   const told = (totalObservation: number) => ({ serviceTotal: 0, totalObservation });
@@ -130,7 +130,7 @@ test.each([
   ['a doubt', `doubt = 'the rows of 1 day differ'`],
   ['a difference that stands', 'accepted_difference = 2'],
   ['a row that another list shows, too', 'conflicts = 1'],
-])('equal counts behind a full scan prove nothing beside %s', async (_what, change) => {
+])('equal counts behind a full scan prove nothing together with %s', async (_what, change) => {
   await leaseStream(db, 'deposit', ledger.instance);
   await save(row);
   await query(`update ledger.streams set ${change}`);
@@ -139,7 +139,7 @@ test.each([
   ).toEqual([{ is_complete: false, reason: expect.any(String) }]);
 });
 
-test('an owner whose connections have ended loses the stream at once, and writes nothing more', async () => {
+test('an owner whose connections have ended loses the stream at once, and cannot write any more', async () => {
   const dead = connect();
   await leaseStream(dead.db, 'deposit', dead.instance);
   expect(await leaseStream(db, 'deposit', ledger.instance)).toBeUndefined();
@@ -157,14 +157,14 @@ test('an owner whose connections have ended loses the stream at once, and writes
   ]);
 });
 
-test('a lease that has run out is free although its owner lives', async () => {
+test('an expired lease is free although its owner is alive', async () => {
   const slow = connect();
   await leaseStream(slow.db, 'deposit', slow.instance);
   await query(`update ledger.streams set lease_until = now() - interval '1 ms'`);
   expect(await leaseStream(db, 'deposit', ledger.instance)).toBeDefined();
 });
 
-test('a pass that comes back after its lease leaves what the scan of another one has met', async () => {
+test('a pass that continues after its lease does not change what the scan of the next owner has met', async () => {
   const slow = connect();
   await leaseStream(slow.db, 'deposit', slow.instance);
   expect(await forgetKeys(slow.db, 'deposit', slow.instance)).toBe(true);
@@ -177,7 +177,7 @@ test('a pass that comes back after its lease leaves what the scan of another one
   expect(await countNotedKeys(db, 'deposit')).toBe(0);
 });
 
-test('how a pass ended is noted: an error stays until a success, the last success stays', async () => {
+test('the result of a pass is recorded: an error stays until a success, and the last success stays', async () => {
   const end = async (error: string | null) => {
     await leaseStream(db, 'deposit', ledger.instance);
     await releaseStream(db, 'deposit', ledger.instance, error);
@@ -192,7 +192,7 @@ test('how a pass ended is noted: an error stays until a success, the last succes
   expect(await end('again')).toEqual({ last_error: 'again', succeeded: true, failed: true });
 });
 
-test('a restarted stream keeps its counts and forgets its checkpoint', async () => {
+test('a restarted stream keeps its counts and loses its checkpoint', async () => {
   await leaseStream(db, 'deposit', ledger.instance);
   await save(row);
   await restartStreams(db, ['deposit']);
@@ -201,7 +201,7 @@ test('a restarted stream keeps its counts and forgets its checkpoint', async () 
   ).toEqual([{ checkpoint: null, is_complete: false, page_size: 50, ledger_count: '0' }]);
 });
 
-test('a restart takes the stream from the pass that holds it, which can no longer undo it', async () => {
+test('a restart takes the stream from the pass that holds it, which can no longer undo the restart', async () => {
   const other = connect();
   await other.pool.query('select 1');
   await leaseStream(db, 'deposit', ledger.instance);

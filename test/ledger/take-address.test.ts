@@ -17,14 +17,14 @@ const fill = (count: number, slip44 = 60) =>
 const take = (reference: string | null, from: Ledger = ledger) =>
   takeAddress(from.db, 60, reference);
 
-test('an empty pool has nothing to give, whatever other chains hold', async () => {
+test('an empty pool returns no address, whatever other chains have', async () => {
   await fill(3, 195);
   await query('insert into ledger.pools (slip44, threshold, target) values (60, 1, 2)');
   expect(await take(null)).toBeNull();
   expect(await take('customer')).toBeNull();
 });
 
-test('the oldest goes first, and is noted with its reference and its time', async () => {
+test('the oldest address is handed out first, and is stored with its reference and its time', async () => {
   await fill(3);
   expect([await take('first'), await take(null), await take('last')]).toEqual([
     '0x3',
@@ -43,7 +43,7 @@ test('the oldest goes first, and is noted with its reference and its time', asyn
   expect(await take('first')).toBe('0x3');
 });
 
-test('older ones that become available later are handed out too, when no younger is left', async () => {
+test('older addresses that become available later are handed out too, once no younger one is left', async () => {
   await fill(2);
   expect(await take(null)).toBe('0x2');
   await query(`insert into ledger.addresses (slip44, address, status, first_seen_at)
@@ -66,7 +66,7 @@ test('a reference keeps its address after a deposit, and has another one on each
   expect(await take('another')).toBeNull();
 });
 
-test('what a transaction took and gave back is free again', async () => {
+test('an address that a rolled back transaction took is available again', async () => {
   await fill(1);
   await expect(
     ledger.transaction(async (db) => {
@@ -77,7 +77,7 @@ test('what a transaction took and gave back is free again', async () => {
   expect(await take('another')).toBe('0x1');
 });
 
-test('16 connections, 5,000 calls: 5,000 different addresses, repeated references the same, none left over', async () => {
+test('5,000 calls on 16 connections get 5,000 different addresses, the same one for a repeated reference, and none is left over', async () => {
   await fill(5_000);
   const callers = [connect(), connect()];
   const taken = new Map<string, Set<string | null>>();
@@ -105,7 +105,7 @@ test('16 connections, 5,000 calls: 5,000 different addresses, repeated reference
   expect(await take(null)).toBeNull();
 });
 
-test('many calls with one new reference at once get one address, and the pool loses no other', async () => {
+test('concurrent calls with one new reference get one address, and the pool loses no other', async () => {
   await fill(2);
   const other = connect();
   for (const reference of ['first', 'second']) {
@@ -118,7 +118,7 @@ test('many calls with one new reference at once get one address, and the pool lo
   expect(await take('third')).toBeNull();
 });
 
-test('a call that waits for another one’s transaction takes what that gives back', async () => {
+test('a call that waits for another transaction takes the address that its rollback returns', async () => {
   await fill(1);
   const holder = await ledger.pool.connect();
   await holder.query('begin');
@@ -129,10 +129,10 @@ test('a call that waits for another one’s transaction takes what that gives ba
   expect(await waiting).toBe('0x1');
 });
 
-test('after 30,000 handed out a call still reads no more than a few blocks', async () => {
+test('after 30,000 handed out addresses a call still reads only a few blocks', async () => {
   await fill(31_000);
   await write(
-    // With the statistics of an earlier test the update could compare each row with each.
+    // With the statistics of an earlier test the update could compare each row with each other.
     'analyze ledger.addresses',
     `select count(ledger.take_address(60, 'customer-' || n)) from generate_series(1, 5000) n`,
     `update ledger.addresses set status = 'assigned', assigned_at = clock_timestamp()
@@ -146,7 +146,7 @@ test('after 30,000 handed out a call still reads no more than a few blocks', asy
   const plan = row?.['QUERY PLAN'][0].Plan;
   const blocks = (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0);
   expect(blocks).toBeGreaterThan(0);
-  // Walking over what is gone would read thousands.
+  // A walk over the handed out addresses would read thousands.
   expect(blocks).toBeLessThan(200);
 });
 
@@ -158,7 +158,7 @@ test.each([
   `engine.without_deposit('{1,2,3}')`,
   'engine.check_new_addresses()',
 ])(
-  '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+  '%s plans no scan of a whole table: its cost, where scans are forbidden, would cause JIT compilation of each call',
   async (call) => {
     await fill(5);
     await query('insert into ledger.pools (slip44, threshold, target) values (61, 1, 2)');

@@ -27,7 +27,7 @@ async function takeFirst(source: TicketSource | undefined, signal?: AbortSignal)
   return ticket;
 }
 
-/** `count` tickets of each source, asked for at once, with the moment at which each may go. */
+/** `count` tickets of each source, requested at once, with the time at which each may be used. */
 async function takeAll(of: ReturnType<typeof sources>, count: number): Promise<Going[]> {
   const taken = of.flatMap((source) =>
     Array.from({ length: count }, async () => ({
@@ -44,7 +44,7 @@ const waitOf = async (maxRps: number) =>
   );
 
 test.each(['ms', 'us'] as const)(
-  '[H16] two processes get tickets that are unique and rise in one order (%s)',
+  '[H16] two processes get unique tickets that rise in one order (%s)',
   async (unit) => {
     const pair = sources(null, unit);
     const tickets = [...(await takeAll(pair, 60)), ...(await takeAll(pair, 60))];
@@ -66,27 +66,27 @@ test('nonces begin at the clock in their unit, and never go back when the unit b
   expect(await take('ms')).toBe(us + 1);
 });
 
-test('[H9 Q12] two processes together keep to the budget in every window', async () => {
+test('[H9 Q12] two processes together stay within the budget in every window', async () => {
   const maxRps = 50;
   const times = (await takeAll(sources(maxRps), 30)).map(({ at }) => at).sort((a, b) => a - b);
   for (const [index, from] of times.entries()) {
     for (const windowMs of [200, 500, 1_000]) {
       const within = times.slice(index).filter((at) => at < from + windowMs).length;
-      // Six more: the first one, four that go up to 90 ms late, and one for the distance of the clocks.
+      // Six more: the first one, four that are used up to 90 ms late, and one for the difference of the clocks.
       expect(within).toBeLessThanOrEqual((maxRps * windowMs) / 1_000 + 6);
     }
   }
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(3_000);
 });
 
-test('an idle time is not saved up for a burst', async () => {
+test('unused budget is not saved up for a burst', async () => {
   await query(`update ledger.request_tickets set next_slot_at = now() - interval '1 hour'`);
   expect(await waitOf(50)).toBeGreaterThanOrEqual(-50);
   const times = (await takeAll(sources(50), 5)).map(({ at }) => at).sort((a, b) => a - b);
   expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(120);
 });
 
-test.each([50, null])('[H9] a pause holds back both processes (budget %s)', async (maxRps) => {
+test.each([50, null])('[H9] a pause stops both processes (budget %s)', async (maxRps) => {
   const [one, two] = sources(maxRps);
   const began = performance.now();
   await one?.pause(400);
@@ -94,7 +94,7 @@ test.each([50, null])('[H9] a pause holds back both processes (budget %s)', asyn
   expect(performance.now() - began).toBeGreaterThanOrEqual(395);
 });
 
-test('a shorter pause does not cut a longer one short', async () => {
+test('a shorter pause does not shorten a longer one', async () => {
   const [one, two] = sources(null);
   const began = performance.now();
   await one?.pause(400);
@@ -116,7 +116,7 @@ test('a ticket that was waiting when its process was paused is replaced by a lat
   expect(performance.now() - began).toBeGreaterThanOrEqual(895);
 });
 
-test('who waits for a ticket leaves with the signal’s reason', async () => {
+test('an aborted wait for a ticket ends with the reason of the signal', async () => {
   const [one] = sources(null);
   await one?.pause(60_000);
   const controller = new AbortController();
@@ -127,7 +127,7 @@ test('who waits for a ticket leaves with the signal’s reason', async () => {
   await expect(takeFirst(one, controller.signal)).rejects.toBe(reason);
 });
 
-test('a queue of slow slots that its process left behind holds back a faster one by as many of its own', async () => {
+test('slow slots queued by a process that has ended delay a faster process by at most as many of its own slots', async () => {
   await query(`select ledger.take_tickets(8, 0.001, 'ms')`);
   expect(await waitOf(0.001)).toBeGreaterThan(8_000_000);
   const wait = await waitOf(10);
@@ -140,7 +140,7 @@ test.each([
   [100, 1_000],
   [0.5, 10_000],
 ])(
-  'after a crash or a move the first request at %d a second waits for those that were granted before and may still go out',
+  'after a crash or a move the first request at %d per second waits for earlier requests that may still be sent',
   async (maxRps, holdMs) => {
     await query(`select ledger.take_tickets(20, ${maxRps}, 'ms')`);
     await query(`update ledger.request_tickets set next_slot_at = now() - interval '1 second'`);
@@ -153,7 +153,7 @@ test.each([
   },
 );
 
-test('a clock that goes back takes slots and pauses with it', async () => {
+test('slots and pauses move with a clock that goes back', async () => {
   await query(`select ledger.pause_requests(2000)`);
   await query(`update ledger.request_tickets
     set asked_at = asked_at + interval '1 hour', next_slot_at = next_slot_at + interval '1 hour', paused_until = paused_until + interval '1 hour'`);
@@ -177,12 +177,12 @@ test('a process that hung discards its late tickets instead of using them all at
   const resumeAt = performance.now() + 700;
   while (performance.now() < resumeAt);
   await Promise.all(taking);
-  // Ten go in 200 ms; a few more are late by less than counts. All that were due meanwhile would be 35.
+  // Ten are due in 200 ms, and a few more are late within the tolerance. All that were due meanwhile would be 35.
   for (const from of times)
     expect(times.filter((at) => at >= from && at < from + 200).length).toBeLessThanOrEqual(20);
 });
 
-test('after the database’s clock was set back, a source measures the difference again', async () => {
+test('after the clock of the database was set back, a ticket source measures the difference again', async () => {
   const [source] = sources(100);
   await takeFirst(source);
   await query(`alter function ledger.take_tickets rename to take_tickets_now`);
@@ -198,11 +198,11 @@ test('after the database’s clock was set back, a source measures the differenc
   }
 });
 
-test('a process whose first ticket arrives late does not take the delay for the distance of the clocks', async () => {
+test('a process whose first ticket arrives late does not take the delay for a difference of the clocks', async () => {
   await query(`create sequence ledger.trips`);
   await query(`alter function ledger.take_tickets rename to take_tickets_now`);
   try {
-    // The slot begins when the database says so. The ticket comes 300 ms later, as one does to a process that stood still.
+    // The slot begins at the database's time. The ticket arrives 300 ms later, as for a process that hung.
     await query(`create function ledger.take_tickets(n integer, max_rps double precision, nonce_unit text, lane integer)
       returns table (observation bigint, nonce bigint, wait_ms double precision, asked_ms double precision) language plpgsql
       as $$ begin
@@ -221,7 +221,7 @@ test('a process whose first ticket arrives late does not take the delay for the 
   }
 });
 
-test('where every trip takes longer than a ticket may be late, tickets are used all the same', async () => {
+test('tickets are used also if every round trip takes longer than a ticket may be late', async () => {
   await query(`alter function ledger.take_tickets rename to take_tickets_now`);
   try {
     await query(`create function ledger.take_tickets(n integer, max_rps double precision, nonce_unit text, lane integer)
@@ -238,7 +238,7 @@ test('where every trip takes longer than a ticket may be late, tickets are used 
   }
 });
 
-test('numbers that go back show that the files of the database were put back', async () => {
+test('numbers that go back show that the database files were restored', async () => {
   const [source] = sources(null);
   const before = await takeFirst(source);
   await query(`select setval('ledger.observations', ${(before?.observation ?? 0) - 1})`);
@@ -248,7 +248,7 @@ test('numbers that go back show that the files of the database were put back', a
   ]);
 });
 
-test('numbers that went back with a move that was healed are no second one, and later ones are noticed', async () => {
+test('numbers that went back in a healed move are no second move, and later ones are detected', async () => {
   const [source, second] = sources(null);
   const back = async (from: Ticket) =>
     await query(`select setval('ledger.observations', ${from.observation - 1})`);
@@ -258,7 +258,7 @@ test('numbers that went back with a move that was healed are no second one, and 
   await heal();
   await query(`select setval('ledger.observations', nextval('ledger.observations') + 1000)`);
   const highest = [await takeFirst(source), await takeFirst(second)];
-  // As a restore in place does: the catalogue shows it first.
+  // Imitates an in-place restore: the catalogue shows it first.
   await query(`select engine.disturb_home('its tables were created again')`);
   await heal();
   const healed = await epochs();

@@ -94,7 +94,7 @@ const valuesOf = (given: Row) => names.map((name) => quote(given[name])).join(',
 const isIn = (orders: string[]) => `order_no in (${orders.map(quote).join(', ')})`;
 const orders = fc.uniqueArray(number, { minLength: 1, maxLength: 8 });
 
-/** Statements as somebody may write them by hand. */
+/** Statements like manual ones. */
 const statement = fc.oneof(
   {
     weight: 4,
@@ -127,7 +127,7 @@ const statement = fc.oneof(
   },
 );
 
-test('after any statements, rolled back ones included, the totals are what a recount gives, in three time zones', async () => {
+test('after any statements, also rolled back ones, the totals equal a recount, in three time zones', async () => {
   const client = await connectOne();
   await forAll(
     fc.array(
@@ -171,7 +171,7 @@ const sumsOnly = fc
       `update ledger.transactions set ${some.map((name) => `${name} = ${quote((given as Row)[name])}`).join(', ')} where ${isIn(keys)}`,
   );
 
-test('concurrent transactions on the same groups never wait for one another, and every snapshot shows right totals', async () => {
+test('concurrent transactions on the same groups never wait for each other, and every snapshot has correct totals', async () => {
   const writers = 5;
   await query(`insert into ledger.transactions (order_no, stream, symbol, amount, occurred_at)
     select w || '-' || n, case when n % 2 = 0 then 'deposit' else 'withdraw' end, 'ETH', n, timestamptz '2026-03-29 12:00Z'
@@ -198,7 +198,7 @@ test('concurrent transactions on the same groups never wait for one another, and
   try {
     for (let at = 0; at < 40; at += 1) {
       if (at % 4 === 0) await inTurn((client) => client.query('begin'));
-      // Each writer has rows of its own, so that only the totals could make them wait.
+      // Each writer has its own rows, so that only the totals could make them wait.
       await inTurn((client, writer) =>
         client.query((drawn[writer]?.[at] ?? '').replaceAll('order-', `${writer}-`)),
       );
@@ -212,7 +212,7 @@ test('concurrent transactions on the same groups never wait for one another, and
   await expectRight(watcher);
 }, 300_000);
 
-test('the largest fee is right at once after its transaction got another fee, day or state', async () => {
+test('the largest fee is correct at once after its transaction got another fee, day or state', async () => {
   await query(`insert into ledger.transactions (order_no, stream, symbol, state, fee_symbol, fee, occurred_at)
     select 'fee-' || n, 'withdraw', 'ETH', 'success', 'ETH', n, timestamptz '2026-03-29 12:00Z' + n % 2 * interval '1 day'
       from generate_series(1, 6) as n`);
@@ -237,7 +237,7 @@ test('the largest fee is right at once after its transaction got another fee, da
   await expectRight(ledger.pool);
 });
 
-test('a largest fee that is lost is looked for among the rows of its day alone', async () => {
+test('a removed largest fee is searched for among the rows of its day only', async () => {
   await query(`insert into ledger.transactions (order_no, stream, symbol, state, fee_symbol, fee, occurred_at)
     select 'fee-' || n, 'withdraw', 'ETH', 'success', 'ETH', n % 10, timestamptz '2026-03-29 12:00Z' - n / 10 * interval '1 day'
       from generate_series(1, 5000) as n`);
@@ -256,7 +256,7 @@ test('a largest fee that is lost is looked for among the rows of its day alone',
   await expectRight(ledger.pool);
 });
 
-test('a largest fee that was changed outside the program is drift, and corrected', async () => {
+test('a largest fee that was changed outside the program is drift, and is corrected', async () => {
   await query(`insert into ledger.transactions (order_no, stream, fee_symbol, fee, occurred_at)
     values ('a', 'withdraw', 'ETH', 1, '2026-03-29 12:00Z')`);
   await query('select engine.fold_totals()');
@@ -268,7 +268,7 @@ test('a largest fee that was changed outside the program is drift, and corrected
   await expectRight(ledger.pool);
 });
 
-test('a transaction that keeps its snapshot leaves the adding up to others', async () => {
+test('a transaction with a repeatable snapshot leaves the adding up to others', async () => {
   const [kept, other] = [await connectOne(), await connectOne()];
   const insert = (key: string) =>
     `insert into ledger.transactions (order_no, stream, amount) values ('${key}', 'deposit', 1)`;
@@ -292,7 +292,7 @@ async function connectOne(): Promise<Client> {
   return client;
 }
 
-test('writers in large numbers add their changes up themselves', async () => {
+test('many writers add up their changes themselves', async () => {
   await query(`insert into ledger.transactions (order_no, stream, symbol, amount)
     select 'many-' || n, 'deposit', 'coin-' || n, n from generate_series(1, 2500) as n`);
   const [left] = await query<{ changes: number }>(

@@ -14,7 +14,7 @@ const { db } = ledger;
 beforeEach(clear);
 
 const start = Date.UTC(2026, 0, 1);
-/** Longer than transactions_at distrusts changed_at for. */
+/** Longer than the period for which transactions_at does not trust changed_at. */
 const stepMs = 36 * 3_600_000;
 const timeOf = (step: number) => new Date(start + step * stepMs).toISOString();
 
@@ -52,7 +52,10 @@ async function play({ kind, unreadable, ...seen }: Step, observation: number): P
   if (kind === 'fill') await fillTransactions(db, [detail]);
 }
 
-/** Dates the rows written last to the time of their step, because the ledger stored them with the database's clock. */
+/**
+ * Sets the time of the rows written last to that of their step, because the ledger stored them with the database's
+ * clock.
+ */
 async function date(at: string): Promise<void> {
   const late = (column: string) => `${column} > now() - interval '1 day'`;
   await query(`
@@ -67,7 +70,7 @@ const read = (from: string) =>
                 fee::text, fee_symbol, occurred_at::text, is_final, is_listed, extra
            from ${from} order by order_no`);
 
-test('transactions_at gives what the table held at each moment, whatever has happened since', async () => {
+test('transactions_at returns the content of the table at each moment, after any later changes', async () => {
   await forAll(fc.array(step, { minLength: 1, maxLength: 14 }))(25, async (steps) => {
     await clear();
     await reclassifyByStates(ledger, {
@@ -114,7 +117,7 @@ const bare: Step = {
   confirmNum: null,
 };
 
-test('which rows were final then stays the same when the final states are set anew, and back again', async () => {
+test('the rows that were final at a moment stay the same after the final states are changed and changed back', async () => {
   const classify = (...final: string[]) =>
     reclassifyByStates(ledger, { final: new Set(final), success: new Set() });
   await classify('success');

@@ -38,7 +38,7 @@ const rows = () =>
   query(`select wallet, address, status, assigned_to as "to", first_deposit_order_no as first
     from ledger.addresses order by wallet, address`);
 
-test('the same address text is a row of each wallet, and assigning one leaves the other as it is', async () => {
+test('the same address is one row in each wallet, and assigning one does not change the other', async () => {
   await fill('main', 1);
   await fill('w2', 1);
   expect(await takeAddress(second.db, 60, 'customer')).toBe('0x1');
@@ -52,7 +52,7 @@ test('the same address text is a row of each wallet, and assigning one leaves th
   expect(await query('select wallet from engine.null_takes')).toEqual([]);
 });
 
-test('an address that another wallet has as its own is not adopted, and is said to be so', async () => {
+test('an address that belongs to another wallet is not adopted, and the reason is given', async () => {
   await fill('w2', 3);
   await query(
     `update ledger.addresses set generated_by = null, status = 'foreign' where address = '0x3'`,
@@ -75,14 +75,14 @@ test('an address that another wallet has as its own is not adopted, and is said 
   ).toEqual([{ address: '0x3' }, { address: '0x4' }]);
 });
 
-test('an address that another chain of the other wallet has is nobody else’s', async () => {
+test('an address on another chain of the other wallet is handed out to nobody else', async () => {
   await fill('main', 1, 60);
   await fill('w2', 1, 61);
   expect(await takeAddress(ledger.db, 60, 'a')).toBe('0x1');
   expect(await takeAddress(second.db, 61, 'b')).toBe('0x1');
 });
 
-test('without a name the call is for the only wallet with a pool of the chain', async () => {
+test('a call without a wallet name applies to the only wallet with a pool of the chain', async () => {
   await Promise.all([fill('main', 3), fill('w2', 3)]);
   await addPool('w2');
   expect(await ask(`ledger.take_address(60, 'customer')`)).toBe('0x3');
@@ -94,7 +94,7 @@ test('without a name the call is for the only wallet with a pool of the chain', 
   ).toEqual([]);
 });
 
-test('a chain of several wallets asks for a name, and one that no wallet has fails as before', async () => {
+test('a chain of several wallets requires a wallet name, and a chain of no wallet fails as before', async () => {
   await Promise.all([fill('main', 1), fill('w2', 1), addPool('main'), addPool('w2')]);
   const several = 'chain 60 has addresses of several wallets (main, w2)';
   await expect(ask(`ledger.take_address(60, 'customer')`)).rejects.toThrow(several);
@@ -109,7 +109,7 @@ test('a chain of several wallets asks for a name, and one that no wallet has fai
   );
 });
 
-test('pools of a wallet at rest, and those that the settings no longer have, do not count beside others', async () => {
+test('pools of a resting wallet, and pools removed from the settings, do not count', async () => {
   await Promise.all([fill('main', 1), fill('w2', 1), addPool('main'), addPool('w2')]);
   await query(`insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
     values ('main', 'http://a', 'a', now()), ('w2', 'http://a', 'b', now())`);
@@ -124,7 +124,7 @@ test('pools of a wallet at rest, and those that the settings no longer have, do 
   ]);
 });
 
-test('an unknown wallet is named with those that there are', async () => {
+test('the error for an unknown wallet names the existing ones', async () => {
   await addPool('w2');
   await expect(ask(`ledger.take_address('eu', 60, 'customer')`)).rejects.toThrow(
     `there is no wallet named 'eu': the only one is w2`,
@@ -156,7 +156,7 @@ test('a deposit marks the address of its own wallet, by the states that count th
   expect(await rows()).toEqual([{ ...other, status: 'foreign' }, used]);
 });
 
-test('a deposit that is moved to another wallet by hand leaves one address and marks the other', async () => {
+test('a deposit that is moved to another wallet by hand unmarks one address and marks the other', async () => {
   await Promise.all([fill('main', 1), fill('w2', 1)]);
   await query(`insert into ledger.transactions (wallet, order_no, stream, type, state, to_address, observation)
     values ('main', 'd', 'deposit', 'deposit', 'success', '0x1', 1)`);
@@ -168,7 +168,7 @@ test('a deposit that is moved to another wallet by hand leaves one address and m
   ]);
 });
 
-test('new addresses look for their deposits in their own wallet only', async () => {
+test('deposits of new addresses are searched for in their own wallet only', async () => {
   await query(`insert into ledger.transactions (wallet, order_no, stream, type, state, to_address, observation)
     values ('main', 'd', 'deposit', 'deposit', 'success', '0x1', 1)`);
   for (const each of ledgers) await each.transaction((db) => storeListedAddresses(db, 60, ['0x1']));
@@ -177,7 +177,7 @@ test('new addresses look for their deposits in their own wallet only', async () 
   expect(await rows()).toMatchObject([{ status: 'used' }, { status: 'foreign' }]);
 });
 
-test('levels of pools and unexpected deposits are those of each wallet', async () => {
+test('each wallet has its own pool levels and unexpected deposits', async () => {
   await Promise.all([fill('main', 3), fill('w2', 5), fill('w2', 2, 61)]);
   await mirrorPools(second, [{ slip44: 60, threshold: 1, target: 9 }]);
   expect(await readPoolLevels(ledger.db)).toMatchObject([
@@ -213,7 +213,7 @@ const calls = fc.array(
   { minLength: 1, maxLength: 24 },
 );
 
-test('whatever is asked at once, no address has two references in a wallet, and no call crosses wallets', () =>
+test('with any concurrent calls no address has two references in a wallet, and no call affects another wallet', () =>
   forAll(calls)(30, async (drawn) => {
     await query(`delete from ledger.addresses; update engine.home
       set disturbed_by = null, own_xid = pg_current_xact_id()::xid`);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await alone.query(empty);
 });
 
-/** Hours count since 2026-03-01 UTC; amounts are hundredths of a coin. The place in the list is the order number. */
+/** Hours count from 2026-03-01 UTC; amounts are hundredths of a coin. The place in the list is the order number. */
 const hour = fc.integer({ min: -48, max: 24 * 40 });
 const amount = fc.option(fc.integer({ min: -50, max: 900 }), { nil: null, freq: 8 });
 const movement = fc.record({
@@ -101,7 +101,7 @@ const aftermath = `
   select s.wallet, 'late', 'deposit', 'BTC', 3, true, '2026-03-09 00:00Z', '2026-03-10 00:00Z' from ledger.streams s
    where s.name = 'deposit'`;
 
-/** Everything that is asked, of one wallet or of the only one. */
+/** Results of all functions, for one wallet or for the only one. */
 async function answers(ledger: Ledger, wallet: string | null, days: [number, number]) {
   const named = wallet === null ? '' : `'${wallet}', `;
   const where = wallet === null ? '' : `where v.wallet = '${wallet}'`;
@@ -131,7 +131,7 @@ async function answers(ledger: Ledger, wallet: string | null, days: [number, num
   return found;
 }
 
-test('of each of two wallets the books say what a ledger with that wallet alone says', async () => {
+test('the books of each of two wallets equal those of a ledger with that wallet alone', async () => {
   await forAll(
     fc.tuple(history, history),
     fc.tuple(fc.integer({ min: 1, max: 31 }), fc.integer({ min: 1, max: 31 })),
@@ -161,7 +161,7 @@ test('of each of two wallets the books say what a ledger with that wallet alone 
 }, 240_000);
 
 test.each(['hashjoin', 'mergejoin', 'nestloop'])(
-  'without a wallet the functions ask for its name where the ledger has several, however empty tables are joined: %s',
+  'without a wallet the functions require its name if the ledger has several, however empty tables are joined: %s',
   async (join) => {
     await both.query(
       `insert into ledger.streams (wallet, name) values ('eu', 'deposit'), ('us', 'deposit')`,

@@ -62,7 +62,7 @@ async function fill({ ledger }: TestLedger, wallet: string, unit: number): Promi
   return own;
 }
 
-test('export and closing of one wallet are those of a ledger with that wallet alone; wallets close at the same time', async () => {
+test('export and closing of one wallet equal those of a ledger with that wallet alone; wallets can close at the same time', async () => {
   const both = await withLedger();
   const one = await fill(both, 'main', 2);
   const two = await fill(both, 'w2', 7);
@@ -88,7 +88,7 @@ test('export and closing of one wallet are those of a ledger with that wallet al
   expect(await late(two)).toEqual([{ month: '2026-03', isIntact: true, lateEntries: 1 }]);
 }, 120_000);
 
-test('two wallets close at the same time; of two closings of one wallet one waits, and finds it done', async () => {
+test('two wallets can close at the same time; the second closing of one wallet waits, and finds it done', async () => {
   const both = await withLedger();
   const [one, two] = [await fill(both, 'main', 2), await fill(both, 'w2', 7)];
   let goOn = () => {};
@@ -111,7 +111,7 @@ test('two wallets close at the same time; of two closings of one wallet one wait
   expect(arrived).toBe(2);
 }, 120_000);
 
-test('a closing holds the writers of its own wallet, and no others', async () => {
+test('a closing blocks the writers of its own wallet only', async () => {
   const both = await withLedger();
   const [one, two] = [await fill(both, 'main', 2), await fill(both, 'w2', 7)];
   const closing = await one.pool.connect();

@@ -25,7 +25,7 @@ const hinted = () =>
     from engine.hints group by wallet order by wallet`);
 const lists = 'deposit, withdraw';
 
-test('a hint without a wallet is for all that do not rest; one with a wallet is for that', async () => {
+test('a hint without a wallet is for all wallets that are not resting; one with a wallet is for that one', async () => {
   await query(`select ledger.hint('{7}')`);
   const everywhere = ['main', 'w2'].map((wallet) => ({
     wallet,
@@ -44,7 +44,7 @@ test('a hint without a wallet is for all that do not rest; one with a wallet is 
   );
 });
 
-test('hints, turns and looks of one wallet leave those of another as they are', async () => {
+test('hints and reads of one wallet do not change those of another', async () => {
   await storeHint(second.db, ['7']);
   expect(await readHintedSubjects(ledger.db, ['main'])).toEqual([]);
   const found = await readHintedSubjects(ledger.db, ['main', 'w2']);
@@ -67,7 +67,7 @@ test('hints, turns and looks of one wallet leave those of another as they are', 
   expect(await takeLook(ledger.db, 'deposit')).toHaveLength(1);
 });
 
-test('the bound of waiting orders is a wallet’s own', async () => {
+test('each wallet has its own limit of waiting orders', async () => {
   const many = Array.from({ length: 1_500 }, (_, nth) => `order-${nth}`);
   await storeHint(ledger.db, many);
   await storeHint(second.db, ['7']);
@@ -80,7 +80,7 @@ test('the bound of waiting orders is a wallet’s own', async () => {
   ]);
 });
 
-test('the notification names the wallet', async () => {
+test('the notification contains the wallet', async () => {
   const listener = await ledger.pool.connect();
   const names: (string | undefined)[] = [];
   listener.on('notification', ({ payload }) => names.push(payload));

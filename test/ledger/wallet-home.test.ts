@@ -29,7 +29,7 @@ const statuses = () =>
   query(`select wallet, string_agg(status, ' ' order by address) as of
     from ledger.addresses group by wallet order by wallet`);
 
-test('a move is healed for all wallets at once, by whichever notices it first', async () => {
+test('a move is healed for all wallets at once, by the first one to notice it', async () => {
   await query(`insert into ledger.transactions (wallet, order_no, stream, type, state, observation)
     values ('main', 'd', 'deposit', 'deposit', 'pending', 1), ('w2', 'd', 'deposit', 'deposit', 'pending', 1);
     delete from engine.detail_checks; select engine.disturb_home('a snapshot was put back')`);
@@ -67,7 +67,7 @@ test('an operator’s statement about one wallet leaves the addresses of the oth
     { wallet: 'w2', of: 'available assigned' },
   ]);
   expect(await readMoves(ledger.db)).toMatchObject([{ waitingFor: ['main'] }]);
-  // The move is settled for w2: what its operator has not vouched for stays set aside.
+  // The move is closed for w2: addresses that its operator has not confirmed stay set aside.
   await query(
     `update ledger.addresses set status = 'foreign', set_aside_epoch = 1 where wallet = 'w2' and status = 'available'`,
   );
@@ -80,7 +80,7 @@ test('an operator’s statement about one wallet leaves the addresses of the oth
   ]);
 });
 
-test('a wallet that rests keeps its addresses set aside, and no move waits for it', async () => {
+test('a resting wallet keeps its addresses set aside, and no move waits for it', async () => {
   await query(`select engine.disturb_home('a snapshot was put back');
     insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at, is_resting)
     values ('w2', 'https://a', 'k', now(), true)`);
@@ -100,7 +100,7 @@ test('the session stays with its wallet while a move of all wallets is healed', 
   expect((await ledger.pool.query('select engine.wallet() as of')).rows).toEqual([{ of: 'main' }]);
 });
 
-test('the epoch of a request counts for the wallet that sent it', async () => {
+test('the epoch of a request applies to the wallet that sent it', async () => {
   const [open] = await query<{ id: string }>(
     `select id from ledger.address_requests where wallet = 'w2'`,
   );
@@ -113,7 +113,7 @@ test('the epoch of a request counts for the wallet that sent it', async () => {
   });
 });
 
-test('foreign addresses of one wallet say nothing of another one’s list', async () => {
+test('foreign addresses of one wallet are no evidence about the list of another one', async () => {
   await query(`
     delete from ledger.address_requests;
     insert into ledger.stream_proofs (wallet, name, is_complete, observed_at, ledger_count)
@@ -142,7 +142,7 @@ test('a refused address stops the pool of its own wallet', async () => {
   ]);
 });
 
-test('the wallets of a process ask once a second whether the database is at home, and again once it is not', async () => {
+test('the wallets of a process check once a second whether the database is at home, and once more if it is not', async () => {
   const asked = vi.spyOn(ledger.db, 'execute');
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
   const sharedHome = shareHome(ledger);

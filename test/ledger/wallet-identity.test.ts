@@ -33,7 +33,7 @@ test('each name has its own identity', async () => {
   });
 });
 
-test('a key that has a name gets no second one; the same key at another service is another wallet', async () => {
+test('a named key gets no second name; the same key at another service is another wallet', async () => {
   await claimWallet(db, 'eu', eu);
   await expect(claimWallet(db, 'us', eu)).rejects.toThrow(taken);
   await expect(requireWallet(db, 'us', eu)).rejects.toThrow(taken);
@@ -42,7 +42,7 @@ test('a key that has a name gets no second one; the same key at another service 
   await expect(acceptWallet(db, 'us', eu)).rejects.toThrow(taken);
 });
 
-test('no wallet is added while a version that knows one wallet only is connected', async () => {
+test('no wallet is added while a version that supports only one wallet is connected', async () => {
   const earlier = new pg.Client({
     connectionString,
     application_name: `wallet-ledger ${randomUUID()}`,
@@ -63,7 +63,7 @@ test('no wallet is added while a version that knows one wallet only is connected
   await claimWallet(db, 'eu', eu);
 });
 
-test('of several that claim one key at once under different names one wins', async () => {
+test('one of several processes that claim one key under different names succeeds', async () => {
   const names = ['w1', 'w2', 'w3', 'w4'];
   const claims = await Promise.allSettled(names.map((name) => claimWallet(connect().db, name, eu)));
   expect(claims.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -78,7 +78,7 @@ test('a rotated key changes the identity of its own wallet only', async () => {
   expect(await readWalletIdentity(db, 'us')).toEqual({ ...us, keyFingerprint: 'c' });
 });
 
-test('wallets that are not named rest, and only what changes is written', async () => {
+test('wallets that are not named are resting, and only changes are written', async () => {
   await claimWallet(db, 'eu', eu);
   await claimWallet(db, 'us', us);
   const rows = () =>

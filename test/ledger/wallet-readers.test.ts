@@ -36,7 +36,7 @@ async function asRole<T>(role: string, statement: string): Promise<T[]> {
   }
 }
 
-/** Relations of the schema ledger that tell the wallet of their rows. */
+/** Relations of the schema ledger with the wallet of their rows. */
 async function relationsWithWallet(): Promise<string[]> {
   const rows = await query<{ name: string }>(`
     select c.oid::regclass::text as name
@@ -137,14 +137,14 @@ test('a role of one wallet learns nothing of another by conditions that fail on 
   const told: string[] = [];
   for (const { relation, column, type } of columns) {
     const failing = type === 'text' ? `${column}::int = 0` : `1 / (${column} - ${column}) > 0`;
-    // A row that may be seen fails, too, so the condition excludes those.
+    // A visible row fails as well, so the condition excludes those.
     const statement = `select 1 from ${relation} where wallet <> 'main' and wallet is not null and ${failing}`;
     await asRole(ofMain, statement).catch((error) => told.push(`${relation}.${column}: ${error}`));
   }
   expect(told).toEqual([]);
 });
 
-test('views have a barrier only while a role sees one wallet alone', async () => {
+test('views have a security barrier only while a role sees only one wallet', async () => {
   const barred = () =>
     query(`select from pg_class where relnamespace = 'ledger'::regnamespace and relkind = 'v'
                                   and reloptions @> '{security_barrier=true}'`);
@@ -155,7 +155,7 @@ test('views have a barrier only while a role sees one wallet alone', async () =>
   expect(await barred()).toEqual([]);
 });
 
-test('a consumer reads the feed of all wallets beside issuers and readers of one wallet', async () => {
+test('a consumer reads the feed of all wallets although there are issuers and readers of one wallet', async () => {
   await grantConsumer(ledger, consumer);
   await grantIssuer(ledger, issuer);
   await grantReader(ledger, ofMain, 'main');
@@ -171,7 +171,7 @@ test('a consumer reads the feed of all wallets beside issuers and readers of one
   ]);
 });
 
-test('every relation of the ledger tells the wallet of its rows, but for those of no wallet', async () => {
+test('every relation of the ledger names the wallet of its rows, except those without a wallet', async () => {
   const rows = await query<{ name: string }>(`
     select c.relname as name from pg_class c
      where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'v')
@@ -185,7 +185,7 @@ test('every relation of the ledger tells the wallet of its rows, but for those o
   ]);
 });
 
-test('a role that was restricted sees all wallets again when it is granted without one', async () => {
+test('a restricted role sees all wallets again after a grant without a wallet', async () => {
   await grantReader(ledger, ofMain);
   const seen = await asRole<{ wallet: string }>(
     ofMain,
@@ -195,7 +195,7 @@ test('a role that was restricted sees all wallets again when it is granted witho
   await grantReader(ledger, ofMain, 'main');
 });
 
-test('a reader of one wallet has no way to its rows through the schemas of the program', async () => {
+test('a reader of one wallet cannot read rows of others through the schemas of the program', async () => {
   for (const statement of [
     `select wallet from (select set_config('ledger.wallet', 'w2', true)) as s,
             lateral (select * from own.transactions where s is not null) as t`,

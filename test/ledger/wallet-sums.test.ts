@@ -37,7 +37,7 @@ async function fill(): Promise<void> {
 const shown = (columns: string, view: string) =>
   query(`select wallet, ${columns} from ledger.${view} order by wallet, 2`);
 
-test('flows, fees, totals and chains of two wallets are counted apart', async () => {
+test('flows, fees, totals and chains of two wallets are counted separately', async () => {
   await fill();
   expect(await shown('slip44, transactions, amount', 'daily_totals')).toEqual([
     { wallet: 'main', slip44: 60, transactions: '3', amount: '30' },
@@ -88,7 +88,7 @@ test('the totals of a wallet are compared without those of another', async () =>
   expect((await compareTotals(second.db)).different).toEqual([]);
 });
 
-test('what is open in one wallet does not explain the difference of another', async () => {
+test('open rows of one wallet do not explain the difference of another', async () => {
   await fill();
   const judged = () => shown('difference::float8, is_explained', 'reconciliation');
   const equal = { difference: 0, is_explained: true };
@@ -113,7 +113,7 @@ test('what is open in one wallet does not explain the difference of another', as
   ]);
 });
 
-test('a session sees the views of its own wallet after it read those of all', async () => {
+test('a session sees the views of its own wallet after it read those of all wallets', async () => {
   await fill();
   const client = await second.pool.connect();
   try {

@@ -18,7 +18,7 @@ const take = async (of: Ledger, count = 1, maxRps: number | null = null) =>
 
 const both = [ledger.forWallet('main'), ledger.forWallet('w2')] as const;
 
-test('the first requests of a wallet make its row, however many ask at once', async () => {
+test('concurrent first requests of a wallet create its row once', async () => {
   const asked = Array.from({ length: 12 }, (_, nth) =>
     take((nth % 2 === 0 ? ledger : other).forWallet('w3'), 5),
   );
@@ -31,12 +31,12 @@ test('the first requests of a wallet make its row, however many ask at once', as
   expect(await query('select wallet from engine.ticket_witness')).toEqual([{ wallet: 'w3' }]);
 });
 
-test('a first request at a budget does not wait as after a crash', async () => {
+test('the first request of a wallet with a budget does not wait as after a crash', async () => {
   const [row] = await take(both[1], 1, 1);
   expect(row?.wait_ms).toBeLessThan(100);
 });
 
-test('budget, nonce and pause are a wallet’s own; observations are one sequence', async () => {
+test('each wallet has its own budget, nonce and pause; observations are one sequence', async () => {
   for (const each of both) await take(each);
   await take(both[0], 20, 1);
   const [slow] = await take(both[0], 1, 1);
@@ -52,7 +52,7 @@ test('budget, nonce and pause are a wallet’s own; observations are one sequenc
   expect(new Set(mixed.flat().map(({ observation }) => observation)).size).toBe(20);
 });
 
-test('a wallet whose row is locked does not hold up another one', async () => {
+test('a wallet whose row is locked does not delay another wallet', async () => {
   for (const each of both) await take(each);
   const holder = await both[0].pool.connect();
   try {
@@ -78,10 +78,10 @@ test('a wallet whose row is locked does not hold up another one', async () => {
   }
 });
 
-test('after a crash the nonce of each wallet jumps ahead, and no observation is given twice', async () => {
+test('after a crash the nonce of each wallet jumps ahead, and no observation is used twice', async () => {
   const before = (await Promise.all(both.map((each) => take(each, 3)))).flat();
   const highest = Math.max(...before.map(({ observation }) => Number(observation)));
-  // As a crash leaves it: the unlogged table is empty, and the last numbers are lost.
+  // Imitates the state after a crash: the unlogged table is empty, and the last numbers are lost.
   await query(`delete from engine.ticket_witness; select setval('ledger.observations', ${highest - 4});
     update ledger.request_tickets set last_nonce = last_nonce - 3`);
   const after = await Promise.all([...both, ...both].map((each) => take(each, 3)));
@@ -100,7 +100,7 @@ test('after a crash the nonce of each wallet jumps ahead, and no observation is 
   }
 });
 
-test('a wallet that notices the crash later gives no number again that another one has given since', async () => {
+test('a wallet that notices the crash later uses no number that another wallet has used since', async () => {
   for (const each of both) await take(each);
   await query(`delete from engine.ticket_witness`);
   const seen = (await take(both[0], 5)).map(({ observation }) => Number(observation));

@@ -158,7 +158,7 @@ async function empty({ query }: TestLedger): Promise<void> {
       values ('${of}', 'deposit', true), ('${of}', 'withdraw', true)`);
 }
 
-/** Writes the wallet's rows into the other ledger as if it had never known another wallet. */
+/** Writes the wallet's rows into the other ledger as if it had never had another wallet. */
 async function copyAlone(of: string): Promise<void> {
   await empty(alone);
   await alone.query(`delete from ledger.streams where wallet <> '${of}'`);
@@ -184,7 +184,7 @@ const answer = (from: TestLedger, rows: string, of: string) =>
     `select (to_jsonb(v) - 'age')::text as row from (${rows}) as v where v.wallet = '${of}' order by 1`,
   );
 
-test('each of two wallets is answered as if it were alone, whatever is written by hand', async () => {
+test('each of two wallets gets the answers of a single wallet, with any hand-written changes', async () => {
   await forAll(fc.array(statement, { minLength: 5, maxLength: 30 }))(20, async (statements) => {
     await empty(both);
     await both.query(`insert into ledger.final_states (wallet, state, is_success)

@@ -21,7 +21,7 @@ beforeEach(async () => {
                delete from ledger.stream_proofs; delete from ledger.coverage`);
 });
 
-/** Ends the first walk of the deposits in both wallets: rows that it brings make no events. */
+/** Ends the first full scan of the deposits in both wallets: its rows cause no events. */
 async function endFirstWalk(): Promise<void> {
   await query(
     `insert into ledger.streams (wallet, name, last_walk_at) values ('main', 'deposit', now()), ('w2', 'deposit', now())`,
@@ -35,7 +35,7 @@ async function told(): Promise<string[]> {
   return events.map(({ seq, wallet, kind, key }) => `${seq} ${wallet} ${kind} ${key}`);
 }
 
-test('an order number of two wallets is two keys of one gapless series', async () => {
+test('an order number in two wallets is two keys of one gapless series', async () => {
   await endFirstWalk();
   await storeListedTransactions(db, 'deposit', [listed({ orderNo: 'a', observation: 1 })]);
   await storeListedTransactions(other, 'deposit', [listed({ orderNo: 'a', observation: 1 })]);
@@ -72,7 +72,7 @@ test('the first deposit to an address is looked up in its own wallet', async () 
   expect(await told()).toEqual(['1 w2 address.used 60/0xa']);
 });
 
-test('a webhook gets events of one wallet and key in order, and waits for no other wallet', async () => {
+test('a webhook gets the events of a wallet and key in order, and waits for no other wallet', async () => {
   await addReceivers(db, ['shop']);
   await query(`insert into ledger.events (seq, recorded_at, wallet, kind, key, data) values
     (1, now(), 'main', 'k', 'a', '{}'), (2, now(), 'w2', 'k', 'a', '{}'), (3, now(), 'main', 'k', 'a', '{}')`);
@@ -87,7 +87,7 @@ test('a webhook gets events of one wallet and key in order, and waits for no oth
   expect(await due()).toEqual([3]);
 });
 
-test('a list is proven for its wallet, and so is the age of its verification', async () => {
+test('the proof of a list and the age of its verification belong to its wallet', async () => {
   await query(
     `insert into ledger.streams (wallet, name, service_total) values ('main', 'deposit', 0), ('w2', 'deposit', 0)`,
   );
@@ -142,7 +142,7 @@ test('a row that is moved by hand leaves one wallet and enters the other', async
   ]);
 });
 
-test('details wait for their own wallet', async () => {
+test('the number of waiting details belongs to a wallet', async () => {
   for (const own of [db, other])
     await storeListedTransactions(own, 'deposit', [listed({ orderNo: 'a', observation: 1 })]);
   expect(await query('select wallet, order_no from ledger.waiting_details order by 1')).toEqual([

@@ -31,7 +31,7 @@ async function told(): Promise<string[]> {
     .map(({ wallet, kind, key }) => `${wallet} ${kind} ${key}`);
 }
 
-test('a problem of one wallet is not one of the other', async () => {
+test('a problem of one wallet is not a problem of the other', async () => {
   expect(await problems()).toEqual([]);
   await query(
     `insert into ledger.pools (wallet, slip44, threshold, target) values ('w2', 60, 3, 5)`,
@@ -55,7 +55,7 @@ test('a problem of one wallet is not one of the other', async () => {
   expect(row?.wallet ?? 'main').toBe('main');
 });
 
-test('where several wallets are read, the cure of a problem names its wallet in the commands of one wallet', async () => {
+test('with several wallets the remedy of a problem names its wallet in the commands of one wallet', async () => {
   const cures = () => query(`select wallet, cure from ledger.problems order by wallet`);
   await query(`update ledger.streams set service_total = null, last_success_at = null`);
   expect(await cures()).toEqual(
@@ -72,7 +72,7 @@ test('where several wallets are read, the cure of a problem names its wallet in 
   ]);
 });
 
-test('a wallet that rests has no problem: nobody reads it or fills its pools', async () => {
+test('a resting wallet has no problem, because it is not read and its pools are not filled', async () => {
   await query(
     `update ledger.streams set last_success_at = now() - interval '1 hour', last_error = 'HTTP 500'`,
   );
@@ -87,7 +87,7 @@ test('a wallet that rests has no problem: nobody reads it or fills its pools', a
   expect(await problems()).toContain('w2 pool_empty');
 });
 
-test('a problem of the database is there once, and each wallet shows it', async () => {
+test('a problem of the database exists once, and each wallet shows it', async () => {
   await query(`insert into engine.consumers (name, role, position) values ('books', 'r', 0)`);
   await query(
     `insert into ledger.events (seq, recorded_at, kind, key, data) values (1, now() - interval '2 days', 'k', 'a', '{}')`,
@@ -102,7 +102,7 @@ test('a problem of the database is there once, and each wallet shows it', async 
   expect(await shown('w2')).toEqual(['pool_empty', 'feed_consumer_stalled']);
 });
 
-test('the feed says per wallet that a problem begins and ends', async () => {
+test('the feed reports the begin and the end of a problem per wallet', async () => {
   await query(
     `insert into ledger.pools (wallet, slip44, threshold, target) values ('main', 60, 3, 5), ('w2', 60, 3, 5)`,
   );

@@ -115,6 +115,6 @@ test('problems, whose functions hide their plans, read no row of the history one
   ]);
 });
 
-test('what has no window is read row by row: the plans above would show it', async () => {
+test('a query without a window is read row by row, which the plans above would show', async () => {
   expect(await planOf('select * from ledger.postings')).toMatch(growing);
 });

@@ -6,7 +6,7 @@ import { withService } from '../support/with-service.ts';
 import { burdenStatusPages, wantedOutcomes } from './burden-status-pages.ts';
 import { openHalf } from './troublesome-clients.ts';
 
-test('status pages under load: every request is answered, bad manners cost little, and the ledger is completed beside it', async () => {
+test('under load every request for a status page is answered, misbehaving clients cost little, and the ledger is completed meanwhile', async () => {
   const transactions = 1_500;
   const { env, query } = await withService({ transactions });
   const daemon = startProgram(['start'], { ...env, SYNC_DETAILS_EVERY: '1s' });
@@ -21,7 +21,7 @@ test('status pages under load: every request is answered, bad manners cost littl
   expect(figures.requests.sent).toBeGreaterThan(0);
   expect(figures.listeners).toEqual({ 200: 50, 503: 10 });
   expect(figures.eventKiB).toBeGreaterThan(0);
-  // 64 of the load, 50 listeners, slow and silent clients, and those of database and service.
+  // 64 connections of the load, 50 event stream clients, slow and silent clients, and those to database and service.
   expect(figures.most.sockets).toBeLessThan(64 + 60 + 20 + 40 + 60);
   await until(async () => {
     const [row] = await query(
@@ -34,7 +34,7 @@ test('status pages under load: every request is answered, bad manners cost littl
   expect((await daemon.ended).code).toBe(0);
 }, 120_000);
 
-test('connections with half a request, or none, are ended by the server itself', async () => {
+test('the server ends connections with half a request or none', async () => {
   const http = await openHttp();
   onTestFinished(() => http.close());
   const halfOpen = openHalf(http.url, 50);

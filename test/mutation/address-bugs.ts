@@ -2,12 +2,12 @@ import type { PlantedBug } from './planted-bug.ts';
 
 const promise = 'Addresses are addresses';
 
-/** Mistakes with texts that are no addresses. */
+/** Mistakes with texts that are not addresses. */
 export const addressBugs: PlantedBug[] = [
   {
     id: 'misfits-are-believed',
     promise,
-    wrong: 'an address that does not fit is let through beside others that do',
+    wrong: 'an invalid address of an answer is stored because others of the answer are valid',
     in: 'judgeReadings',
     find: '!isFormKnown',
     put: '!isFormKnown || !isFormSeen',
@@ -16,7 +16,7 @@ export const addressBugs: PlantedBug[] = [
   {
     id: 'near-miss-is-strange',
     promise,
-    wrong: 'a wrong last letter passes for a service’s own way of writing',
+    wrong: 'a wrong last letter is accepted as the service’s own format',
     in: 'isNearMiss',
     find: "=== 'proven'",
     put: "=== null && letter === ''",
@@ -25,39 +25,40 @@ export const addressBugs: PlantedBug[] = [
   {
     id: 'refused-joins-the-pool',
     promise,
-    wrong: 'what was refused becomes available with the rest of the answer',
+    wrong: 'refused addresses become available with the rest of the answer',
     in: 'storeGenerated',
     find: 'and a.refused is null',
     put: '',
-    caughtBy: 'a generated text that is no address joins no pool and stops the chain',
+    caughtBy: 'a generated text that is not an address does not join a pool and stops the chain',
   },
   {
     id: 'refused-stops-nothing',
     promise,
-    wrong: 'a chain asks for more although its answers hold texts that are no addresses',
+    wrong:
+      'a chain requests more addresses although its answers contain texts that are no addresses',
     in: 'noteRefused',
     find: 'refused_at is null',
     put: 'refused_at is not null',
-    caughtBy: 'a generated text that is no address joins no pool and stops the chain',
+    caughtBy: 'a generated text that is not an address does not join a pool and stops the chain',
   },
   {
     id: 'other-chains-rows-are-refused',
     promise,
-    wrong: 'a list that does not heed the chain stops it for good',
+    wrong: 'a list that ignores the chain parameter stops the chain for ever',
     in: 'storeListedAddresses',
     find: '!isChainShown',
     put: 'isChainShown && false',
     caughtBy:
-      'an address listed before the list was shown to honour the chain parameter is checked when it may become available',
+      'an address that was listed before the chain parameter was proven is checked before it becomes available',
   },
   {
     id: 'old-addresses-unjudged',
     promise,
-    wrong: 'what an earlier version stored stays available',
+    wrong: 'invalid addresses that an earlier version stored stay available',
     in: 'migrateLedger',
     find: "await judgeStored(ledger.forWallet('main'))",
     put: 'judgeStored.length - 1',
-    caughtBy: 'the addresses of an earlier version are judged when it is brought up to date',
+    caughtBy: 'the addresses of an earlier version are checked in the upgrade',
   },
   {
     id: 'issuer-without-quota',
@@ -72,7 +73,7 @@ export const addressBugs: PlantedBug[] = [
   {
     id: 'withheld-in-silence',
     promise: 'Roles',
-    wrong: 'nobody learns that take_address gives nothing while addresses are available',
+    wrong: 'it is not reported that take_address returns nothing while addresses are available',
     in: 'engine.hand_out',
     find: 'IF taken IS NULL THEN PERFORM engine.note_null_take',
     put: 'IF taken IS NOT NULL THEN PERFORM engine.note_null_take',
@@ -86,18 +87,16 @@ export const addressBugs: PlantedBug[] = [
     in: 'engine.uncount_addresses',
     find: 's.ledger_count - g.items',
     put: 's.ledger_count',
-    caughtBy: 'a list whose rows were %s by hand is not complete until they are read again',
+    caughtBy: 'a list whose rows were %s by hand is not complete until the rows are read again',
   },
   {
     id: 'answer-locks-its-own-chain-first',
     promise,
-    wrong:
-      'an answer and a check of addresses that chains share wait for each other, and one of them fails',
+    wrong: 'an answer and a check of addresses that chains share deadlock, and one of them fails',
     in: 'storeGenerated',
     find: 'await lockAddresses(db, judged);',
     put: 'if (slip44 < -1) await lockAddresses(db, judged);',
-    caughtBy:
-      'an answer and a check of addresses that two chains share wait for each other in turn',
+    caughtBy: 'an answer and a check of addresses that two chains share do not deadlock',
   },
   {
     id: 'unlisted-deposit-uses-an-address',

@@ -1,30 +1,30 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes in telling when the transactions do not add up to the balances, and in keeping what cannot be read. */
+/** Mistakes in the comparison of transactions with balances, and in rejects. */
 export const alarmBugs: PlantedBug[] = [
   {
     id: 'any-reason-explains',
     promise: 'The books add up',
-    wrong: 'whatever is open explains any difference, however large',
+    wrong: 'any open row explains any difference, however large',
     in: 'ledger.reconcile',
     find: 'abs(d.difference) <= c.open_amount',
     put: "c.reasons <> ''",
-    caughtBy: '%s explains another coin only up to what fees were seen',
+    caughtBy: '%s explains another coin only up to the fees seen',
   },
   {
     id: 'open-for-ever',
     promise: 'The books add up',
-    wrong: 'a difference that stands stays explained as long as enough else is open',
+    wrong: 'a permanent difference stays explained as long as enough other rows are open',
     in: 'ledger.reconcile',
     find: 'AND s.standing IS NULL,',
     put: ',',
     caughtBy:
-      'a sum taken away from one row is unexplained within two readings while others are open',
+      'an amount removed from one row is unexplained within two readings while other rows are open',
   },
   {
     id: 'stale-lists-alarm',
     promise: 'The books add up',
-    wrong: 'what moved between the reading of lists and balances is not counted as open',
+    wrong: 'a movement between the reading of lists and balances is not counted as open',
     in: 'ledger.reconcile',
     find: '+ coalesce(h.moved_amount, 0)',
     put: '',
@@ -34,22 +34,22 @@ export const alarmBugs: PlantedBug[] = [
   {
     id: 'chains-in-one-pot',
     promise: 'The books add up',
-    wrong: 'an address that is on several chains is taken for one of the first of them',
+    wrong: 'an address that is on several chains is assigned to one of the first of them',
     in: 'chainOfRow',
     find: 'having min(a.slip44) = max(a.slip44)',
     put: '',
     caughtBy:
-      'rows of an unknown chain explain as much as they could make up, on the side where they could',
+      'rows of an unknown chain explain a difference only up to their amounts, and only in their direction',
   },
   {
     id: 'reject-by-payload',
     promise: 'Nothing is dropped',
-    wrong: 'a reject of a known order is told apart by its payload, which changes with each answer',
+    wrong: 'a reject of a known order is identified by its payload, which changes with each answer',
     in: 'fingerprintOf',
     find: "orderNo, field ?? ''",
     put: "orderNo, field ?? '', payload",
     caughtBy:
-      'one cause is one reject, whatever else its payload says, and writes nothing within the hour',
+      'one cause is one reject, whatever else its payload has, and is written at most once an hour',
   },
   {
     id: 'reject-never-closed',
@@ -68,7 +68,7 @@ export const alarmBugs: PlantedBug[] = [
     in: 'prepareBatch',
     find: 'rejectSource, good,',
     put: 'rejectSource, [],',
-    caughtBy: 'the list that brings an unreadable amount closes its reject',
+    caughtBy: 'a list row with an amount closes the reject of an unreadable one',
   },
   {
     id: 'reject-closed-by-another-kind',
@@ -86,12 +86,12 @@ export const alarmBugs: PlantedBug[] = [
     in: 'closeAnsweredRejects',
     find: 'answer.observation >= (reject.observation ?? 0) &&',
     put: '',
-    caughtBy: 'an older answer that comes later settles no reject',
+    caughtBy: 'an older answer that arrives later resolves no reject',
   },
   {
     id: 'keyless-reject-for-ever',
     promise: 'Nothing is dropped',
-    wrong: 'the reject of a row without an order number stays open after the row has gone',
+    wrong: 'the reject of a row without an order number stays open after the row has disappeared',
     in: 'readBothLists',
     find: 'if (report.isComplete &&',
     put: 'if (!report.isComplete &&',
@@ -101,35 +101,36 @@ export const alarmBugs: PlantedBug[] = [
   {
     id: 'vanished-rows-unsaid',
     promise: 'Honest',
-    wrong: 'rows that vanish by tens from a list are no problem',
+    wrong: 'it is not reported that ten or more rows vanish from a list',
     in: 'rows_vanished.sql',
     find: 'v.rows >= 10',
     put: 'v.rows >= 100000',
-    caughtBy: 'ten transactions that vanished from a list within a day need a person',
+    caughtBy:
+      'that vanished from a list are a problem that needs a person if there are ten of them within a day',
   },
   {
     id: 'refusals-of-vanished-rows',
     promise: 'Honest',
-    wrong: 'a row that is no longer listed is said to be listed without a detail',
+    wrong: 'a row that is no longer listed is reported as listed without a detail',
     in: 'details_of_listed_rows.sql',
     find: 'AND NOT EXISTS (SELECT FROM own.transactions t WHERE t.order_no = d.order_no AND NOT t.is_listed)',
     put: '',
-    caughtBy: 'without details that are no longer listed need nobody',
+    caughtBy: 'without details that are no longer listed need no attention',
   },
   {
     id: 'unreadable-is-equal',
     promise: 'Exact',
-    wrong: 'verify takes a value that it cannot read for the one that the ledger holds',
+    wrong: 'verify treats a value that it cannot read as equal to the stored one',
     in: 'readUnreadable',
     find: 'r.field is not null and',
     put: 'r.field is null and',
     caughtBy:
-      '%s calls no value equal that it cannot read where the ledger holds one, and keeps the reject until it can',
+      '%s never counts a value that it cannot read as equal to a stored one, and keeps the reject until it can',
   },
   {
     id: 'reject-of-verify-lost',
     promise: 'Nothing is dropped',
-    wrong: 'verify counts a row without an order number and keeps nothing of it',
+    wrong: 'verify counts a row without an order number and stores no reject for it',
     in: 'scanPages',
     find: 'await storeRejects(context.ledger.db, rejects);',
     put: 'await storeRejects(context.ledger.db, rejects.slice(0, 0));',
@@ -144,7 +145,7 @@ export const alarmBugs: PlantedBug[] = [
     find: "await closeAnsweredRejects(tx, 'transaction-list', equal, rejects);",
     put: "await closeAnsweredRejects(tx, 'transaction-list', equal.slice(0, 0), rejects);",
     caughtBy:
-      '%s calls no value equal that it cannot read where the ledger holds one, and keeps the reject until it can',
+      '%s never counts a value that it cannot read as equal to a stored one, and keeps the reject until it can',
   },
   {
     id: 'findings-lost-with-a-part',
@@ -153,6 +154,6 @@ export const alarmBugs: PlantedBug[] = [
     in: 'openParts',
     find: '!onFailure || !isOfService(error)',
     put: "!onFailure || !isOfService(error) || name !== ''",
-    caughtBy: 'what was compared is returned although the service answers a part with HTTP 500',
+    caughtBy: 'compared results are returned although the service answers one part with HTTP 500',
   },
 ];

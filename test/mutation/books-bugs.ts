@@ -1,7 +1,7 @@
 import type { PlantedBug } from './planted-bug.ts';
 
 const recount =
-  'after any statements, rolled back ones included, the totals are what a recount gives, in three time zones';
+  'after any statements, also rolled back ones, the totals equal a recount, in three time zones';
 
 /** Mistakes in sums and books. */
 export const booksBugs: PlantedBug[] = [
@@ -17,11 +17,11 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'totals-keep-former-values',
     promise: 'Totals',
-    wrong: 'an update adds the new values and keeps the former ones',
+    wrong: 'an update adds the new values and keeps the earlier ones',
     in: 'engine.note_updated_totals',
     find: 'SELECT -1, o.wallet',
     put: 'SELECT 0, o.wallet',
-    caughtBy: 'a transaction that keeps its snapshot leaves the adding up to others',
+    caughtBy: 'a transaction with a repeatable snapshot leaves the adding up to others',
   },
   {
     id: 'totals-forget-detail',
@@ -35,12 +35,12 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'totals-wait-to-fold',
     promise: 'Totals',
-    wrong: 'a writer waits for another one that adds the changes up',
+    wrong: 'a writer waits for another one that adds up the changes',
     in: 'engine.fold_totals',
     find: 'NOT pg_try_advisory_xact_lock(7246007)',
     put: 'pg_advisory_xact_lock(7246007) IS NULL',
     caughtBy:
-      'concurrent transactions on the same groups never wait for one another, and every snapshot shows right totals',
+      'concurrent transactions on the same groups never wait for each other, and every snapshot has correct totals',
   },
   {
     id: 'totals-keep-lost-fee',
@@ -51,26 +51,26 @@ export const booksBugs: PlantedBug[] = [
     find: 'g.lost_fee >= g.largest_fee',
     put: 'false',
     caughtBy:
-      'a fee that was lowered no longer explains a difference, before the totals are added up, too',
+      'a fee that was lowered no longer explains a difference, also before the totals are added up',
   },
   {
     id: 'fee-not-booked',
     promise: 'Double entry',
-    wrong: 'a fee is charged to the fees and not taken from custody',
+    wrong: 'a fee is booked as a fee and not deducted from custody',
     in: 'ledger.postings',
     find: '- nullif(t.fee, 0)',
     put: 'NULL::numeric',
     caughtBy:
-      'postings add up to 0 per order and coin, and per account to what moved; what is not known is counted',
+      'postings add up to 0 per order and coin, and per account to the moved amount; unknown amounts are counted',
   },
   {
     id: 'customer-of-another-wallet',
     promise: 'Double entry',
-    wrong: 'a deposit is booked on the customer who has the address in another wallet',
+    wrong: 'a deposit is booked to the customer who has the address in another wallet',
     in: 'ledger.postings',
     find: 'h.wallet = t.wallet AND ',
     put: '',
-    caughtBy: 'of each of two wallets the books say what a ledger with that wallet alone says',
+    caughtBy: 'the books of each of two wallets equal those of a ledger with that wallet alone',
   },
   {
     id: 'late-in-another-wallet',
@@ -79,7 +79,7 @@ export const booksBugs: PlantedBug[] = [
     in: 'engine.closed_lines',
     find: 'c.wallet = of_wallet AND ',
     put: '',
-    caughtBy: 'of each of two wallets the books say what a ledger with that wallet alone says',
+    caughtBy: 'the books of each of two wallets equal those of a ledger with that wallet alone',
   },
   {
     id: 'deposit-in-two-transfers',
@@ -89,7 +89,7 @@ export const booksBugs: PlantedBug[] = [
     find: 'matched && ARRAY[c.sent, c.received]',
     put: 'c.sent = ANY (matched)',
     caughtBy:
-      'each withdrawal has the best deposit of another wallet, and each row is in one pair at most',
+      'each withdrawal is paired with the best deposit of another wallet, and each row is in one pair at most',
   },
   {
     id: 'opening-forward',
@@ -99,13 +99,12 @@ export const booksBugs: PlantedBug[] = [
     find: 'THEN balance_at.balance - coalesce',
     put: 'THEN balance_at.balance + 0 * coalesce',
     caughtBy:
-      'a statement opens and closes with the balances that were read, or were computed back, in any time zone',
+      'a statement opens and closes with balances that were read or computed back, in any time zone',
   },
   {
     id: 'opening-hides-deficit',
     promise: 'Books',
-    wrong:
-      'money that is missing is booked as an opening below zero, so that the balance is asserted',
+    wrong: 'missing money is booked as a negative opening, so that the balance assertion holds',
     in: 'dayEndRows',
     find: 'end, 0) as amount',
     put: "end, '-Infinity') as amount",
@@ -135,7 +134,7 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'closed-opening-forgotten',
     promise: 'Closed months',
-    wrong: 'the opening of a closed month is taken back as soon as it is in doubt',
+    wrong: 'the opening of a closed month is removed as soon as it is in doubt',
     in: 'dayEndRows',
     find: 'then c.amount else',
     put: 'then 0 else',
@@ -145,7 +144,7 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'parquet-cuts-digits',
     promise: 'Books',
-    wrong: 'an amount with more digits than a Parquet decimal holds is cut without a word',
+    wrong: 'an amount with more digits than a Parquet decimal is cut silently',
     in: 'decimal38',
     find: '|| digits.length > scale',
     put: '|| digits.length > scale * 9',
@@ -154,7 +153,7 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'closed-month-read-anew',
     promise: 'Closed months',
-    wrong: 'the export of a closed month is read from the ledger as it is now',
+    wrong: 'the export of a closed month is read from the current ledger',
     in: 'findClosedMonths',
     find: 'row.is_closed',
     put: 'row.month === null',
@@ -164,7 +163,7 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'digest-believed',
     promise: 'Closed months',
-    wrong: 'the list of closed months takes the recorded digest for that of the kept books',
+    wrong: 'the list of closed months shows the recorded digest as that of the kept books',
     in: 'judge',
     find: '(await digestOf(books)) === row.digest',
     put: '(await digestOf(books)) !== null',
@@ -200,26 +199,26 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'first-detail-is-late',
     promise: 'Double entry',
-    wrong: 'the first detail of a late row is a further late entry, which changes no amount',
+    wrong: 'the first detail of a late row is another late entry, which changes no amount',
     in: 'engine.note_updated_late',
     find: 'HAVING NOT bool_or(c.is_first_detail) OR',
     put: 'HAVING true OR',
-    caughtBy: 'the first detail of a late row is a late entry only where it moves money',
+    caughtBy: 'the first detail of a late row is a late entry only if it moves money',
   },
   {
     id: 'statement-of-nothing',
     promise: 'Double entry',
-    wrong: 'the statement of a coin that the wallet never had says that nothing moved',
+    wrong: 'the statement of a coin that the wallet never had reports no movements',
     in: 'ledger.require_symbol',
     find: 'SELECT FROM ledger.coins c WHERE c.wallet = require_symbol.wallet AND c.symbol = require_symbol.symbol',
     put: 'SELECT FROM ledger.balances c WHERE c.wallet = require_symbol.wallet',
-    caughtBy: 'a wallet or coin that does not exist is refused, with the names of those that do',
+    caughtBy: 'a wallet or coin that does not exist is refused, and the existing ones are named',
   },
   {
     id: 'closed-behind-a-writer',
     promise: 'Closed months',
     wrong:
-      'what is written between reading the books and closing the month is in neither books nor late entries',
+      'a row written between reading the books and closing the month is in neither books nor late entries',
     in: 'closeOnce',
     find: '!== fingerprint) return null',
     put: '=== fingerprint.slice(0, 0)) return null',
@@ -267,7 +266,7 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'column-dropped-under-views',
     promise: 'Upgrades keep what is built on it',
-    wrong: 'a column is dropped although views of analysts show it',
+    wrong: 'a column is dropped although views of analysts use it',
     in: 'detail_checks.sql',
     find: 'EXCEPTION WHEN dependent_objects_still_exist THEN',
     put: 'EXCEPTION WHEN division_by_zero THEN',
@@ -277,11 +276,11 @@ export const booksBugs: PlantedBug[] = [
   {
     id: 'fees-awaited-for-ever',
     promise: 'True',
-    wrong: 'a fee that was first awaited later explains a difference',
+    wrong: 'a fee first awaited later explains an earlier difference',
     in: 'ledger.awaiting_fees',
     find: ') <= a.since',
     put: ') IS NOT NULL',
     caughtBy:
-      'a fee is awaited of a withdrawal in every coin, of a deposit in its own, and of none seen later',
+      'a fee is awaited of a withdrawal in every coin, of a deposit in its own coin, and of no row first seen later',
   },
 ];

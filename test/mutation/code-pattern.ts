@@ -1,4 +1,4 @@
-/** Matches code however it is broken into lines: names are whole, and a comma may end a list. */
+/** Matches code with any line breaks: names are matched as a whole, and a list may end with a comma. */
 export function codePattern(code: string): RegExp {
   const tokens = code.match(/[\w$]+|[^\s\w$]/g) ?? [];
   const parts = tokens.map((token, index) => {

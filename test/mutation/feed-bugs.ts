@@ -9,23 +9,22 @@ export const feedBugs: PlantedBug[] = [
     in: 'engine.sequence_events',
     find: 'o.xact >= pg_snapshot_xmin',
     put: 'o.xact < pg_snapshot_xmin',
-    caughtBy:
-      'events wait for a transaction that is open anywhere, which is named with its process',
+    caughtBy: 'events wait for any open transaction, which is named with its process',
   },
   {
     id: 'silence-under-one-snapshot',
     promise: 'Each change once, in order',
     wrong:
-      'a consumer in a repeatable-read transaction gives no numbers, and gets no event without a daemon',
+      'a consumer in a repeatable-read transaction assigns no numbers, and gets no event without a daemon',
     in: 'engine.sequence_if_alone',
     find: 'IF EXISTS (SELECT FROM engine.outbox)',
     put: 'IF NOT has_one_snapshot AND EXISTS (SELECT FROM engine.outbox)',
-    caughtBy: 'numbers that were given since its snapshot are an error that says what to do',
+    caughtBy: 'numbers that were assigned after its snapshot cause an error that names the remedy',
   },
   {
     id: 'numbers-left-to-a-daemon',
     promise: 'Each change once, in order',
-    wrong: 'what a one-off command has written gets no number before a daemon runs',
+    wrong: 'changes by a one-off command get no number before a daemon runs',
     in: 'sequenceAtLast',
     find: 'await sequenceAll(db, signal);',
     put: 'if (signal.aborted) await sequenceAll(db, signal);',
@@ -35,12 +34,12 @@ export const feedBugs: PlantedBug[] = [
   {
     id: 'waiting-events-not-counted',
     promise: 'Each change once, in order',
-    wrong: 'events without a number do not count as behind: a consumer seems to be up to date',
+    wrong: 'events without a number do not count as lag: a consumer seems to be up to date',
     in: 'ledger.feed_consumers',
     find: 'k.behind + (SELECT count(*) FROM engine.outbox)',
     put: 'k.behind',
     caughtBy:
-      'events without a number count as not got, and make a consumer of yesterday a problem',
+      'events without a number count as not received, and make a consumer since yesterday a problem',
   },
   {
     id: 'old-events-first',
@@ -49,7 +48,7 @@ export const feedBugs: PlantedBug[] = [
     in: 'keepSequencing',
     find: 'if (await pruneEvents(db)) worker.wake();\n      else ',
     put: 'while (await pruneEvents(db));\n      ',
-    caughtBy: 'events get their numbers while old ones are deleted',
+    caughtBy: 'events get their numbers while old events are deleted',
   },
   {
     id: 'webhook-redirect-accepted',
@@ -58,35 +57,35 @@ export const feedBugs: PlantedBug[] = [
     in: 'sendWebhook',
     find: 'status < 300',
     put: 'status < 400',
-    caughtBy: '[S19] a redirect is not followed, and counts as refused',
+    caughtBy: '[S19] a redirect is not followed, and counts as a refusal',
   },
   {
     id: 'webhook-body-of-another',
     promise: 'Webhooks',
-    wrong: 'the signature is made over another body than the one that is sent',
+    wrong: 'the signature covers another body than the one that is sent',
     in: 'post',
     find: 'signedHeaders(receiver.secrets, event.seq, body)',
     put: 'signedHeaders(receiver.secrets, event.seq, JSON.stringify(event))',
-    caughtBy: 'each event arrives as the feed gives it, signed with each secret, under its number',
+    caughtBy: 'each event is sent as in the feed, signed with each secret, and with its number',
   },
   {
     id: 'webhook-first-secret-alone',
     promise: 'Webhooks',
-    wrong: 'events are signed with the first secret only, while a receiver has another one already',
+    wrong: 'events are signed with the first secret only, while a receiver already has another one',
     in: 'signedHeaders',
     find: 'secrets.map(',
     put: 'secrets.slice(0, 1).map(',
-    caughtBy: 'each event arrives as the feed gives it, signed with each secret, under its number',
+    caughtBy: 'each event is sent as in the feed, signed with each secret, and with its number',
   },
   {
     id: 'webhook-private-address',
     promise: 'Webhooks',
-    wrong: 'a name may lead into a private network',
+    wrong: 'a host name may resolve to a private network',
     in: 'pinAddress',
     find: 'family === 0 && !isPrivateAllowed',
     put: 'family === 4 && !isPrivateAllowed',
     caughtBy:
-      '[S19] a name that leads into a private network is refused, unless its setting allows that',
+      '[S19] a host name that resolves to a private network is refused, unless its setting allows that',
   },
   {
     id: 'webhook-name-asked-again',
@@ -98,7 +97,7 @@ export const feedBugs: PlantedBug[] = [
         void resolve(host).then((found) =>
           options.all ? callback(null, found) : pinned(host, options, callback)),`,
     caughtBy:
-      '[S19] a name that leads into a private network is refused, unless its setting allows that',
+      '[S19] a host name that resolves to a private network is refused, unless its setting allows that',
   },
   {
     id: 'webhook-later-event-first',
@@ -107,17 +106,17 @@ export const feedBugs: PlantedBug[] = [
     in: 'engine.due_deliveries',
     find: 'o.seq < d.seq OR',
     put: 'false OR',
-    caughtBy: 'a later event of a key waits for the earlier one, and other keys go on',
+    caughtBy: 'a later event of a key waits for the earlier one, and events of other keys are sent',
   },
   {
     id: 'webhook-replay-beside-delivery',
     promise: 'Webhooks',
-    wrong: 'an event is sent while another one of its key is on its way',
+    wrong: 'an event is sent while another one of its key is being sent',
     in: 'engine.due_deliveries',
     find: 'OR o.claimed_until > now()',
     put: '',
     caughtBy:
-      'a replay sends events again from one of them on, in order, also while one is on its way',
+      'a replay sends all events from one of them on again, in order, also while one is being sent',
   },
   {
     id: 'webhook-position-before-answer',
@@ -128,17 +127,17 @@ export const feedBugs: PlantedBug[] = [
     put: `await endDelivery(db, { receiver: receiver.name, seq, attempt: claimed.attempt }, null);
     const failure = await sendWebhook(`,
     caughtBy:
-      'the position moves with the answer, and what a dead daemon was sending is sent again',
+      'the position advances with the answer, and an event that a dead daemon was sending is sent again',
   },
   {
     id: 'webhook-gone-is-retried',
     promise: 'Webhooks',
-    wrong: 'a receiver that is gone is sent to again',
+    wrong: 'a receiver that answered 410 is sent to again',
     in: 'sendWebhook',
     find: 'status === 410',
     put: 'status === 404',
     caughtBy:
-      '[Q18] 410 stops a receiver at once, with a problem; resumed, it gets everything since',
+      '[Q18] status 410 stops a receiver at once, with a problem; once resumed it gets every event since',
   },
   {
     id: 'webhook-given-up-silently',
@@ -147,7 +146,7 @@ export const feedBugs: PlantedBug[] = [
     in: 'ledger.feed_problems',
     find: "c.state = 'stopped'",
     put: "c.state = 'gone'",
-    caughtBy: '[Q18] after 7 days the receiver is stopped, and a problem stands',
+    caughtBy: '[Q18] after 7 days a failing receiver is stopped, and a problem remains',
   },
   {
     id: 'webhook-body-read',
@@ -156,7 +155,7 @@ export const feedBugs: PlantedBug[] = [
     in: 'post',
     find: 'answer.destroy(); sent.destroy();',
     put: 'answer.resume();',
-    caughtBy: '[Q18] of an endless answer only the status is read',
+    caughtBy: '[Q18] only the status of an endless answer is read',
   },
   {
     id: 'webhook-outage-outlasts-itself',
@@ -166,17 +165,17 @@ export const feedBugs: PlantedBug[] = [
     find: 'd.failed_since > w.moved_at',
     put: 'd.failed_since < w.moved_at',
     caughtBy:
-      '[Q18] a receiver that is down for a day gets everything in order, at once when it is up again; another one is not moved',
+      '[Q18] a receiver that was down for a day gets all events in order once it is up again, and another receiver is not affected',
   },
   {
     id: 'webhook-events-pruned',
     promise: 'Webhooks',
-    wrong: 'events are deleted that a receiver has not got',
+    wrong: 'events are deleted that a receiver has not received',
     in: 'engine.prune_events',
     find: 'FROM ledger.feed_consumers c',
     put: 'FROM engine.consumers c',
     caughtBy:
-      'events are kept for a receiver that has not got them, and their loss is not passed over',
+      'events are kept for a receiver that has not received them, and a loss of events is reported',
   },
   {
     id: 'problems-of-a-kind-told-once',
@@ -192,25 +191,25 @@ export const feedBugs: PlantedBug[] = [
         put: 'ORDER BY p.wallet, p.name, p.severity, p.since)',
       },
     ],
-    caughtBy: 'of several problems of one kind each is told when it begins and when it ends',
+    caughtBy: 'each of several problems of one kind is reported when it begins and when it ends',
   },
   {
     id: 'webhook-unset-at-once',
     promise: 'Webhooks',
-    wrong: 'a daemon takes a receiver for unset that another daemon has',
+    wrong: 'a daemon marks a receiver as unset that another daemon has',
     in: 'noteReceivers',
     find: '45 seconds',
     put: '0 seconds',
-    caughtBy: 'while a daemon with a webhook runs beside one without it, it stays set',
+    caughtBy: 'a webhook stays set while one daemon has it and another one does not',
   },
   {
     id: 'webhook-unset-fails',
     promise: 'Webhooks',
-    wrong: 'a receiver that is no longer set counts as one that fails',
+    wrong: 'a receiver that is no longer configured counts as failing',
     in: 'wanted',
     find: ", 'unset'",
     put: '',
     caughtBy:
-      'a webhook that no daemon has any more is unset, which is no failure, and says what to do',
+      'a webhook that no daemon has configured any more is unset, which is no failure, and the remedy is given',
   },
 ];

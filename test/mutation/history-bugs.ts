@@ -1,30 +1,30 @@
 import type { PlantedBug } from './planted-bug.ts';
 
 const asOf =
-  'transactions_at gives what the table held at each moment, whatever has happened since';
+  'transactions_at returns the content of the table at each moment, after any later changes';
 
-/** Mistakes in telling what has changed, and when. */
+/** Mistakes in recording changes and their times. */
 export const historyBugs: PlantedBug[] = [
   {
     id: 'repeated-word-is-news',
     promise: 'Quiet',
-    wrong: 'a list row is compared with what the detail says, not with what the list said before',
+    wrong: 'a list row is compared with the detail, not with the previous list row',
     in: 'isListNews',
     find: 't.list_word is null and',
     put: '',
     caughtBy:
-      'the detail wins, and a list that repeats itself costs nothing, whatever its undocumented fields',
+      'the detail wins, and an unchanged list row writes nothing, with any undocumented fields',
   },
   {
     id: 'outdated-word-is-trusted',
     promise: 'Late changes are found',
     wrong:
-      'a list that repeats the state from before a detail made the row final makes nothing due',
+      'a list that repeats the state from before a detail made the row final causes no further detail',
     in: 'listWordAfterDetail',
     find: 'is distinct from (${before}.is_final, ${before}.is_success)',
     put: 'is null',
     caughtBy:
-      'a row whose detail became final after the list spoke is looked at once more when the list repeats itself',
+      'a row whose detail became final after its list row is checked once more when the list repeats it',
   },
   {
     id: 'undocumented-field-is-news',
@@ -34,7 +34,7 @@ export const historyBugs: PlantedBug[] = [
     find: 'c.is_unsealed',
     put: 'true',
     caughtBy:
-      'an undocumented field that changes with every detail is no change, and lets the checks grow apart',
+      'an undocumented field that changes with every detail is no change, and lets the checks become rarer',
   },
   {
     id: 'unreadable-is-empty',
@@ -43,7 +43,7 @@ export const historyBugs: PlantedBug[] = [
     in: 'lastWords',
     find: 'any(i.unreadable::text[])',
     put: "any('{}'::text[])",
-    caughtBy: 'keeps its value where it could not be read',
+    caughtBy: 'keeps its value if it could not be read',
   },
   {
     id: 'emptied-field-kept',
@@ -52,7 +52,7 @@ export const historyBugs: PlantedBug[] = [
     in: 'valueAfterList',
     find: `then word.\${column}`,
     put: `then coalesce(word.\${column}, t.\${column})`,
-    caughtBy: 'is emptied and logged for a list row, whose detail is due',
+    caughtBy: 'becomes empty and is logged for a list row, whose detail is due',
   },
   {
     id: 'emptied-by-upgrade',
@@ -61,16 +61,16 @@ export const historyBugs: PlantedBug[] = [
     in: 'lastWords',
     find: "only ? ''",
     put: "only !== 'list' ? ''",
-    caughtBy: 'is not written for list rows that are equal, or that lack what a detail had brought',
+    caughtBy: 'is not written for list rows that are equal, or that lack values of the detail',
   },
   {
     id: 'relisting-not-logged',
     promise: 'Exact',
-    wrong: 'that a row is listed again leaves no line in the change log',
+    wrong: 'the return of a row to its list leaves no row in the change log',
     in: 'logged',
     find: ", 'is_listed'",
     put: '',
-    caughtBy: 'a row that had vanished is listed and counted again, whatever it says',
+    caughtBy: 'a row that had vanished is listed and counted again, whatever its content',
   },
   {
     id: 'first-detail-moves',
@@ -84,7 +84,7 @@ export const historyBugs: PlantedBug[] = [
   {
     id: 'first-filling-forgotten',
     promise: 'Exact',
-    wrong: 'what else the first detail filled is taken for known from first sight on',
+    wrong: 'further fields that the first detail filled count as known from first sight on',
     in: 'storeTransactionDetails',
     find: 's.filled',
     put: 'null',
@@ -93,12 +93,12 @@ export const historyBugs: PlantedBug[] = [
   {
     id: 'late-row-back-filled',
     promise: 'Exact',
-    wrong: 'rows that came in live are told as back-filled ones',
+    wrong: 'rows that arrived live are reported as back-filled ones',
     in: 'inserted',
     find: 'last_walk_at is not null',
     put: 'last_walk_at is null',
     caughtBy:
-      'rows that came before the list was read to its end are back-filled ones, later rows are not',
+      'rows from before the first full scan ended are marked as back-filled, and later rows are not',
   },
   {
     id: 'one-answer-ends-listings',
@@ -107,6 +107,6 @@ export const historyBugs: PlantedBug[] = [
     in: 'askWhole',
     find: '...second, kept: first.records',
     put: '...first, kept: []',
-    caughtBy: '%s: one answer that is empty, or names less, ends no listing',
+    caughtBy: '%s: one answer that is empty or lacks rows does not end any listing',
   },
 ];

@@ -4,12 +4,12 @@ const moved = 'A moved database hands nothing out twice';
 const healed =
   'a healed move sets available addresses aside, closes open requests, and has the address lists read again';
 
-/** Mistakes about where the database lives, and whose it is. */
+/** Mistakes about the home of the database and its wallet. */
 export const homeBugs: PlantedBug[] = [
   {
     id: 'home-not-asked',
     promise: moved,
-    wrong: 'an address is handed out wherever the database has come to',
+    wrong: 'an address is handed out wherever the database has been moved',
     in: 'engine.own_place',
     find: 'WHERE h.id = 1 AND',
     put: 'WHERE h.id = 1 OR',
@@ -22,7 +22,7 @@ export const homeBugs: PlantedBug[] = [
     in: 'engine.own_place',
     find: 'h.timeline = left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)',
     put: 'true',
-    caughtBy: 'a session that has found its home asks again for %s',
+    caughtBy: 'a session that has found its home checks it again for %s',
   },
   {
     id: 'emptying-unnoticed',
@@ -36,7 +36,7 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'giving-back-unnoticed',
     promise: moved,
-    wrong: 'an older copy of the addresses that was put in place is trusted',
+    wrong: 'an older copy of the addresses table that replaced the current one is trusted',
     in: 'engine.notice_giving_back',
     find: "PERFORM engine.disturb_home('addresses that had been handed out were made available again')",
     put: 'NULL',
@@ -50,7 +50,7 @@ export const homeBugs: PlantedBug[] = [
     find: 'begun_at <= to_timestamp',
     put: 'now() > to_timestamp',
     caughtBy:
-      'numbers that went back with a move that was healed are no second one, and later ones are noticed',
+      'numbers that went back in a healed move are no second move, and later ones are detected',
   },
   {
     id: 'healed-once-for-all',
@@ -60,12 +60,12 @@ export const homeBugs: PlantedBug[] = [
     find: 'before.givenMs',
     put: '0',
     caughtBy:
-      'numbers that went back with a move that was healed are no second one, and later ones are noticed',
+      'numbers that went back in a healed move are no second move, and later ones are detected',
   },
   {
     id: 'available-after-a-move',
     promise: moved,
-    wrong: 'a new epoch begins and leaves available what may have been handed out',
+    wrong: 'a new epoch begins, and addresses stay available that may have been handed out',
     in: 'healHome',
     find: "status = 'foreign',",
     put: '',
@@ -83,7 +83,7 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'answer-by-number-alone',
     promise: moved,
-    wrong: 'an answer is stored as that of a later request, which has its number since a restore',
+    wrong: 'an answer is stored as that of a later request that has its number since a restore',
     in: 'requireHomeOfRequest',
     find: 'and slip44 = ${slip44} and (owner = ${owner}::text or ${owner}::text is null)',
     put: 'or slip44 = ${slip44} or owner = ${owner}::text',
@@ -93,37 +93,36 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'lagging-list-after-a-move',
     promise: moved,
-    wrong: 'what the previous home generated counts as the answer that was lost',
+    wrong: 'addresses that the previous home generated count as the lost answer',
     in: 'closeByList',
     find: "and not exists (select from engine.home h where h.epoch > 1 and h.begun_at > now() - interval '24 hours')",
     put: '',
-    caughtBy:
-      'after a move nothing that a lagging list shows is taken for the answer that was lost',
+    caughtBy: 'after a move no address of a lagging list is taken for the lost answer',
   },
   {
     id: 'order-by-clock',
     promise: 'Pools hand out once',
-    wrong: 'the clock says whether an address came before the request',
+    wrong: 'the clock decides if an address is older than the request',
     in: 'closeByList',
     find: 'where a.generated_by is null and a.after_request >= r.id\n',
     put: 'where a.generated_by is null and a.first_seen_at > r.requested_at\n',
     caughtBy:
-      'an address that was listed before the request is not its answer, although the clock went back since',
+      'an address that was listed before the request is not its answer, although the clock went back meanwhile',
   },
   {
     id: 'same-takes-all',
     promise: moved,
-    wrong: 'a clean move makes foreign addresses available that it did not set aside',
+    wrong: 'a move without loss makes foreign addresses available that it did not set aside',
     in: 'acceptMove',
     find: 'and set_aside_epoch in (select m.epoch from engine.moves m',
     put: 'and exists (select from engine.moves m',
     caughtBy:
-      'after a heal `same` brings back what it set aside and nobody has used since, and no other',
+      'after a heal `same` restores only addresses that it set aside and nobody has used since',
   },
   {
     id: 'move-of-all-wallets',
     promise: moved,
-    wrong: 'what an operator says of one wallet settles the move for all',
+    wrong: 'an operator’s statement about one wallet closes the move for all',
     in: 'acknowledgeMoves',
     find: 'cardinality(${waitingFor}) = 0',
     put: 'cardinality(${waitingFor}) >= 0',
@@ -133,7 +132,7 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'any-wallet',
     promise: 'One wallet',
-    wrong: 'the settings of another wallet write the ledger',
+    wrong: 'the ledger can be written with the settings of another wallet',
     in: 'requireWallet',
     find: 'if (differing)',
     put: "if (differing === '')",
@@ -143,7 +142,7 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'late-ticket-used',
     promise: 'Budget',
-    wrong: 'a process that stood still uses all its tickets at once',
+    wrong: 'a process that hung uses all its tickets at once',
     in: 'shareTickets',
     find: 'performance.now() <= lateAt',
     put: 'goAt <= lateAt',
@@ -152,40 +151,40 @@ export const homeBugs: PlantedBug[] = [
   {
     id: 'delay-is-distance',
     promise: 'Budget',
-    wrong: 'a process whose first answer was delayed sends all its requests late by as much',
+    wrong: 'a process whose first answer was delayed sends all its requests late by the same time',
     in: 'watchClock',
     find: 'comparisons < firstComparisons',
     put: 'comparisons < 0 * firstComparisons',
     caughtBy:
-      'a process whose first ticket arrives late does not take the delay for the distance of the clocks',
+      'a process whose first ticket arrives late does not take the delay for a difference of the clocks',
   },
   {
     id: 'queue-of-the-dead',
     promise: 'Budget',
-    wrong: 'slots that a slow process left behind hold back everybody for hours',
+    wrong: 'slots that a slow process left delay all others for hours',
     in: 'engine.take_slots',
     find: 'IF slot < ticket.slot_seconds',
     put: 'IF slot < 0',
     caughtBy:
-      'a queue of slow slots that its process left behind holds back a faster one by as many of its own',
+      'slow slots queued by a process that has ended delay a faster process by at most as many of its own slots',
   },
   {
     id: 'clock-set-back',
     promise: 'Budget',
-    wrong: 'a clock that was set back by an hour holds every request back for an hour',
+    wrong: 'a clock that was set back by an hour delays every request for an hour',
     in: 'engine.take_slots',
     find: "greatest(ticket.asked_at - now_at, interval '0')",
     put: "interval '0'",
-    caughtBy: 'a clock that goes back takes slots and pauses with it',
+    caughtBy: 'slots and pauses move with a clock that goes back',
   },
   {
     id: 'budget-forgotten',
     promise: 'Budget',
-    wrong: 'after a crash or a move requests go out beside those that were granted before it',
+    wrong: 'after a crash or a move requests are sent together with those granted before it',
     in: 'engine.take_slots',
     find: 'CASE WHEN slot > 0 THEN least(greatest(50 * slot, 1), 10) ELSE 0 END',
     put: '0',
     caughtBy:
-      'after a crash or a move the first request at %d a second waits for those that were granted before and may still go out',
+      'after a crash or a move the first request at %d per second waits for earlier requests that may still be sent',
   },
 ];

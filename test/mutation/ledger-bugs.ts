@@ -1,27 +1,27 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-const latest = 'ends with what the latest answer said of each order, counted and logged exactly';
+const latest = 'ends with the latest answer for each order, counted and logged exactly';
 
-/** Mistakes in writing what was read. */
+/** Mistakes in storing answers. */
 export const ledgerBugs: PlantedBug[] = [
   {
     id: 'change-behind-later-ones',
     promise: 'Complete',
-    wrong: 'a change that is committed behind later ones is not seen as one',
+    wrong: 'a change that is committed after later ones is not recognised as a change',
     in: 'latestOf',
     find: 'sum(id)',
     put: 'max(id)',
-    caughtBy: 'a change that is committed behind a later one is a movement',
+    caughtBy: 'a change that is committed after a later one is still a movement',
   },
   {
     id: 'states-changed-beside-writers',
     promise: 'True',
-    wrong: 'rows that are being stored by the last states are never classified by the new ones',
+    wrong: 'rows being stored with the previous states are never classified by the new ones',
     in: 'reclassifyByStates',
     find: 'await outlastWriters(ledger);',
     put: 'void outlastWriters;',
     caughtBy:
-      'a row that another transaction is storing by the last states is classified by the new ones',
+      'a row that another transaction stores with the previous final states is classified by the new ones',
   },
   {
     id: 'null-text-unquoted',
@@ -31,12 +31,12 @@ export const ledgerBugs: PlantedBug[] = [
     find: 'needsNoQuotes.test(value)',
     put: 'needsNoQuotes.test(value) || /^null$/i.test(value)',
     caughtBy:
-      'text of any characters comes through a column of a batch as it is, words with a meaning in arrays included',
+      'any text passes unchanged through a column of a batch, including words with a meaning in arrays',
   },
   {
     id: 'list-fence-dropped',
     promise: 'Monotonic',
-    wrong: 'a list row overwrites whatever its answer’s number',
+    wrong: 'a list row overwrites the stored row whatever the observation of its answer',
     in: 'stored',
     find: 'and i.observation > t.observation',
     put: '',
@@ -49,41 +49,40 @@ export const ledgerBugs: PlantedBug[] = [
     in: 'stored',
     find: 'where i.observation > greatest(t.observation, c.observation)',
     put: 'where i.observation < greatest(t.observation, c.observation)',
-    caughtBy: 'a detail older than the list row is left aside, and the row stays due',
+    caughtBy: 'a detail older than the list row is ignored, and the row stays due',
   },
   {
     id: 'balance-fence-dropped',
     promise: 'Monotonic',
-    wrong: 'an earlier answer is stored after a later one that brought no change',
+    wrong: 'an earlier answer is stored after a later one that had no change',
     in: 'isOvertaken',
     find: '<=',
     put: '<>',
     caughtBy:
-      'an answer that brought no change counts too: an earlier one that comes after it is left aside',
+      'an answer without changes counts as well: an earlier one that arrives after it is ignored',
   },
   {
     id: 'list-blanks-detail',
     promise: 'Exact',
-    wrong: 'a list row without a value empties what a detail brought',
+    wrong: 'a list row without a value clears a field of the detail',
     in: 'storeTransactionDetails',
     find: 's.new_list_word',
     put: 't.list_word',
-    caughtBy:
-      'a list row blanks nothing that a detail brought, and a detail nothing that a list row brought',
+    caughtBy: 'a list row clears no field of the detail, and a detail no field of the list row',
   },
   {
     id: 'equal-rows-written',
     promise: 'Quiet',
-    wrong: 'rows that are equal are written all the same',
+    wrong: 'equal rows are written all the same',
     in: 'stored',
     find: '(not t.is_listed or',
     put: '(t.is_listed or',
-    caughtBy: 'rows that are equal are neither written nor locked, nor is their stream',
+    caughtBy: 'equal rows are neither written nor locked, nor is their stream',
   },
   {
     id: 'change-not-logged',
     promise: 'Exact',
-    wrong: 'a changed amount leaves no line in the change log',
+    wrong: 'a changed amount leaves no row in the change log',
     in: 'logged',
     find: "columnsOf('list')",
     put: "columnsOf('list').filter((column) => column !== 'amount')",
@@ -92,11 +91,11 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'filling-logged',
     promise: 'Exact',
-    wrong: 'what the first detail fills is logged as a change',
+    wrong: 'fields that the first detail fills are logged as changes',
     in: 'changedFields',
     find: 'not s.is_first_detail',
     put: 's.is_first_detail',
-    caughtBy: 'each changed field is logged once, filling an empty one is not',
+    caughtBy: 'each changed field is logged once, and filling an empty one is not logged',
   },
   {
     id: 'count-not-moved',
@@ -105,13 +104,12 @@ export const ledgerBugs: PlantedBug[] = [
     in: 'ledger.count_moved',
     find: 'sum(p.sign * d.listed), ',
     put: 'greatest(0, sum(p.sign * d.listed)), ',
-    caughtBy:
-      'a row that two lists show stays in the first one, is marked, and takes both proofs off',
+    caughtBy: 'a row that two lists show stays in the first one, is marked, and ends both proofs',
   },
   {
     id: 'oldest-of-a-batch',
     promise: 'Convergent',
-    wrong: 'of an order that a batch names twice the older answer is stored',
+    wrong: 'if a batch contains an order twice, the older answer is stored',
     in: 'uniqueNewest',
     find: 'known.observation <= row.observation',
     put: 'known.observation > row.observation',
@@ -120,20 +118,20 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'states-by-case',
     promise: 'Quiet',
-    wrong: 'SUCCESS is not taken for success, and its detail is fetched again for ever',
+    wrong: 'SUCCESS does not count as success, and its detail is fetched again for ever',
     in: 'storeTransactionDetails',
     find: 'lower(btrim(i.state))',
     put: 'i.state',
-    caughtBy: 'a state is final in whatever case and between whatever blanks it is written',
+    caughtBy: 'a state is final in upper and lower case and with surrounding blanks',
   },
   {
     id: 'checks-do-not-grow-apart',
     promise: 'Quiet',
-    wrong: 'an open row is looked at every 15 s for ever',
+    wrong: 'an open row is checked every 15 s for ever',
     in: 'nextCheck',
     find: '/ 2',
     put: '* 0',
-    caughtBy: 'a row that has stood still for %s is due again in %i seconds',
+    caughtBy: 'a row that has not changed for %s is due again in %i seconds',
   },
   {
     id: 'claim-without-lease',
@@ -142,22 +140,22 @@ export const ledgerBugs: PlantedBug[] = [
     in: 'claimed',
     find: 'claimed_until = now() +',
     put: 'claimed_until = now() + 0 *',
-    caughtBy: 'come back after the lease, and at once when given back',
+    caughtBy: 'end after the lease, or at once when released',
   },
   {
     id: 'late-release-of-others',
     promise: 'Convergent',
-    wrong: 'a worker that releases its claim late frees rows that another one has claimed since',
+    wrong: 'a worker that releases its claim late releases rows that another one has claimed since',
     in: 'heldBy',
     find: 'claim = ${claimId}::uuid and',
     put: '${claimId}::uuid is not null and',
-    caughtBy: 'are released late without freeing the claim of another worker',
+    caughtBy: 'can be released late without releasing the claim of another worker',
   },
   {
     id: 'loaded-rows-stay-strange',
     promise: 'A moved database hands nothing out twice',
     wrong:
-      'the available addresses keep the place that they were loaded from after the operator has accepted them',
+      'the available addresses keep the place from which they were loaded after the operator has accepted them',
     in: 'beginUnchanged',
     find: "set place = engine.current_place() where status = 'available'",
     put: "set place = place where status = 'available'",
@@ -170,7 +168,8 @@ export const ledgerBugs: PlantedBug[] = [
     in: 'consumer',
     find: 'engine.seen_wallets(name)',
     put: 'engine.wallet()',
-    caughtBy: 'a consumer reads the feed of all wallets beside issuers and readers of one wallet',
+    caughtBy:
+      'a consumer reads the feed of all wallets although there are issuers and readers of one wallet',
   },
   {
     id: 'history-before-news',
@@ -185,12 +184,12 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'lost-lease-writes',
     promise: 'Convergent',
-    wrong: 'a pass that has lost its stream goes on writing its checkpoint',
+    wrong: 'a pass that has lost its stream continues to write its checkpoint',
     in: 'saveStream',
     find: `lease_owner = \${owner} for update`,
     put: `\${owner} <> '' for update`,
     caughtBy:
-      'an owner whose connections have ended loses the stream at once, and writes nothing more',
+      'an owner whose connections have ended loses the stream at once, and cannot write any more',
   },
   {
     id: 'freed-once-or-never',
@@ -204,11 +203,11 @@ export const ledgerBugs: PlantedBug[] = [
   {
     id: 'migrate-without-lock',
     promise: 'Convergent',
-    wrong: 'two that migrate at once do not wait for each other',
+    wrong: 'two concurrent migrations do not wait for each other',
     in: 'migrateLedger',
     find: 'pg_advisory_lock',
     put: 'pg_advisory_lock_shared',
-    caughtBy: 'of five that migrate a fresh database at once one applies everything',
+    caughtBy: 'one of five processes that migrate a fresh database concurrently applies everything',
   },
   {
     id: 'reader-writes',
@@ -217,75 +216,73 @@ export const ledgerBugs: PlantedBug[] = [
     in: 'reader',
     find: 'grant select on all tables in schema ledger',
     put: 'grant select, insert on all tables in schema ledger',
-    caughtBy: 'a reader reads every table and view, later ones included, and writes none',
+    caughtBy: 'a reader can read every table and view, also later ones, and write none',
   },
   {
     id: 'chain-of-shared-symbol',
     promise: 'Exact',
-    wrong:
-      'a row of a coin that is on several chains gets one of them without anything that tells it',
+    wrong: 'a row of a coin on several chains gets one of them without any evidence',
     in: 'knownChains',
     find: 'having min(slip44) = max(slip44)) as s) as of_symbol',
     put: ') as s) as of_symbol',
     caughtBy:
-      'each row has the chain that its coin, its address or its fee told, whatever came first',
+      'each row has the chain known from its coin, its address or its fee, in any order of arrival',
   },
   {
     id: 'chain-kept-from-late-row',
     promise: 'Convergent',
-    wrong: 'a row that was being stored while its coin came never gets its chain',
+    wrong: 'a row that was being stored while its coin was stored never gets its chain',
     in: 'assignNextRows',
     find: 'if (task.isRepeat)',
     put: 'if (task)',
-    caughtBy: 'a row that was being stored while its coin came gets its chain as well',
+    caughtBy: 'a row that was being stored while its coin was stored gets its chain as well',
   },
   {
     id: 'chain-left-behind',
     promise: 'Exact',
-    wrong: 'a row whose symbol changes keeps the chain of the former one',
+    wrong: 'a row whose symbol changes keeps the chain of the earlier one',
     in: 'rechained',
     find: 'or new_symbol is distinct from symbol',
     put: '',
     caughtBy:
-      'each row has the chain that its coin, its address or its fee told, whatever came first',
+      'each row has the chain known from its coin, its address or its fee, in any order of arrival',
   },
   {
     id: 'refused-details-for-ever',
     promise: 'Quiet',
-    wrong: 'a pass asks again and again for the details that the service refuses',
+    wrong: 'a pass requests the details that the service refuses again and again',
     in: 'due',
     find: 'c.refused_at < now()',
     put: 'c.refused_at <= now() or c.refused_at < now()',
-    caughtBy: 'leave rows that the service refuses again and again to the next pass',
+    caughtBy: 'leave rows that the service refuses repeatedly to the next pass',
   },
   {
     id: 'first-list-decides-the-side',
     promise: 'Convergent',
-    wrong: 'a row that two lists show counts where it was read first, whatever its type says',
+    wrong: 'a row that two lists show counts where it was read first, whatever its type is',
     in: 'isOfSecond',
     find: 'lower(btrim(t.type)) = i.stream',
     put: 'false',
-    caughtBy:
-      'a row that two lists show belongs to the one that its type names, whichever is read first',
+    caughtBy: 'a row that two lists show belongs to the list of its type, whichever is read first',
   },
   {
     id: 'intervals-in-strange-words',
     promise: 'Upgrades keep what is built on it',
     wrong:
-      'migrations read their views with the words of a setting of the role, and find nothing to change',
+      'migrations read their views under a role’s setting that changes the text, and find nothing to change',
     in: 'steady',
     find: "IntervalStyle: 'postgres',",
     put: '',
-    caughtBy: 'settings of a database change nothing that the migrations make',
+    caughtBy: 'settings of a database do not affect the results of the migrations',
   },
   {
     id: 'every-failed-migration-lost-its-record',
     promise: 'Upgrades keep what is built on it',
-    wrong: 'a migration that fails on a changed view is said to be one whose record was lost',
+    wrong: 'a migration that fails on a changed view is reported as one whose record was lost',
     in: 'explained',
     find: '!isNew && (await lacksRecords(db))',
     put: '!isNew && (await lacksRecords(db), true)',
     caughtBy:
-      'a migration that finds a view unlike the one that it changes says so in few words, and blames no lost record',
+      'a migration that finds a changed view reports it in few words, and blames no lost record',
   },
 ];

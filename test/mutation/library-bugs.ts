@@ -52,7 +52,7 @@ export const libraryBugs: PlantedBug[] = [
   {
     id: 'library-number-unchecked',
     promise: 'The library',
-    wrong: 'a wrong number reaches PostgreSQL, and its answer is called a bug of the program',
+    wrong: 'a wrong number reaches PostgreSQL, and its error is called a bug of the program',
     in: 'requireWhole',
     find: 'Number.isSafeInteger(value)',
     put: "typeof value === 'number'",

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The test files of a work tree, each with its text. */
+/** The test files of a working tree, with their text. */
 export function readTestFiles(root: string): Map<string, string> {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
@@ -9,14 +9,14 @@ export function readTestFiles(root: string): Map<string, string> {
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
-/** The files that have a test of this title, each as often as it has one. The faults that it stands for may precede it. */
+/** The files that have a test with this title, each as often as it has one. The codes of its faults may precede it. */
 export function filesOfTest(files: ReadonlyMap<string, string>, title: string): string[] {
   const quoted = new RegExp(`(['"\`])(\\[[A-Z0-9 ]+\\] )?${escaped(title)}\\1`, 'g');
   const holding = [...files].filter(([, text]) => text.includes(title));
   return holding.flatMap(([file, text]) => [...text.matchAll(quoted)].map(() => file));
 }
 
-/** Matches the title as reports write it: the placeholders of tables of cases stand for anything. */
+/** Matches the title in reports: placeholders of tables of cases match anything. */
 export function titlePattern(title: string): string {
   return escaped(title).replace(/%[a-z]/g, '[^]*');
 }

@@ -1,24 +1,24 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes with pages that cannot be read, empty lists, and sizes that are lowered. */
+/** Mistakes with unreadable pages, empty lists, and lowered page sizes. */
 export const pageBugs: PlantedBug[] = [
   {
     id: 'bad-bytes-pass',
     promise: 'Exact',
-    wrong: 'bytes that are not UTF-8 are replaced without a word, in keys too',
+    wrong: 'bytes that are not UTF-8 are replaced silently, also in keys',
     in: 'ReadResponse',
     find: '0xfffd, 0xdfff',
     put: '0xfffd, 0xfffd',
-    caughtBy: 'cost one field of one row, or the row whose key they stand in, and never the page',
+    caughtBy: 'cost one field of one row, or the row if they are in its key, and never the page',
   },
   {
     id: 'odd-answer-at-once',
     promise: 'Complete',
-    wrong: 'a fault on the way is taken for what the service means the first time it comes',
+    wrong: 'a transmission error is taken for the service’s data at its first occurrence',
     in: 'oddAnswersMax',
     find: '3',
     put: '0',
-    caughtBy: 'are asked for again first: on the way they may come about once',
+    caughtBy: 'cause a new request first, because they may be a transmission error',
   },
   {
     id: 'post-read-tolerantly',
@@ -36,12 +36,12 @@ export const pageBugs: PlantedBug[] = [
     in: 'endOfString',
     find: '% 2 === 0',
     put: '>= 0',
-    caughtBy: 'is found outside strings only, whatever the strings hold',
+    caughtBy: 'is found only outside strings, with any content of the strings',
   },
   {
     id: 'null-list-is-empty',
     promise: 'Complete',
-    wrong: 'a page without a list is an empty page whatever its total says',
+    wrong: 'a page without a list is an empty page whatever its total is',
     in: 'openPage',
     find: 'page.totalSize !== null && rowsBefore >= page.totalSize',
     put: 'rowsBefore >= 0',
@@ -50,7 +50,7 @@ export const pageBugs: PlantedBug[] = [
   {
     id: 'null-beyond-the-end',
     promise: 'Complete',
-    wrong: 'a null list is empty only where the total is 0: one behind the end fails for ever',
+    wrong: 'a null list is empty only if the total is 0: one behind the end fails for ever',
     in: 'openPage',
     find: '(page.totalSize !== null',
     put: '(page.totalSize === 0',
@@ -63,7 +63,8 @@ export const pageBugs: PlantedBug[] = [
     in: 'openPage',
     find: 'isMaybeEnd && isLenient',
     put: 'isMaybeEnd && isLenient && rowsBefore < 0',
-    caughtBy: 'without a total, null for the list behind the last page is its end (%s, total %s)',
+    caughtBy:
+      'without a total, null in place of the list behind the last page is the end of the list (%s, total %s)',
   },
   {
     id: 'null-is-evidence',
@@ -79,7 +80,7 @@ export const pageBugs: PlantedBug[] = [
         put: 'isListless(answer) && !isEndShown && part.place < 0',
       },
     ],
-    caughtBy: 'without a total, null for the first page is an error and no empty list',
+    caughtBy: 'without a total, null in place of the first page is an error, not an empty list',
   },
   {
     id: 'decimal-total-unusable',
@@ -97,7 +98,7 @@ export const pageBugs: PlantedBug[] = [
     in: 'divide',
     find: 'if (state.isDown)',
     put: 'if (state.isDown || size > 0)',
-    caughtBy: 'a row %s costs itself alone, and is kept as a reject',
+    caughtBy: 'a row %s affects no other row, and is kept as a reject',
   },
   {
     id: 'one-failure-is-bad',
@@ -106,7 +107,8 @@ export const pageBugs: PlantedBug[] = [
     in: 'confirmations',
     find: '3',
     put: '0',
-    caughtBy: 'a row is called bad only after several answers, its place read alone included',
+    caughtBy:
+      'a row counts as bad only after several answers, including one to a request for that row alone',
   },
   {
     id: 'division-storm',
@@ -115,7 +117,7 @@ export const pageBugs: PlantedBug[] = [
     in: 'confirm',
     find: 'if (!division.hasEvidence) throw new GivenUp();',
     put: '',
-    caughtBy: 'a fault of the whole service starts no storm of smaller pages',
+    caughtBy: 'a fault of the whole service does not cause a flood of smaller requests',
   },
   {
     id: 'own-sizes-trusted',
@@ -124,7 +126,8 @@ export const pageBugs: PlantedBug[] = [
     in: 'take',
     find: 'listed > part.size || isOther || isShort',
     put: 'isOther',
-    caughtBy: 'a service that serves pages of its own size is not divided: the failure is its own',
+    caughtBy:
+      'pages of a service with its own page size are not divided: the failure concerns the whole service',
   },
   {
     id: 'divided-every-pass',
@@ -134,7 +137,7 @@ export const pageBugs: PlantedBug[] = [
     find: 'if (recalled !== null) return recalled',
     put: 'if (recalled === undefined) return recalled',
     caughtBy:
-      'one bad row costs a search for it, not a request per row; an unchanged list then two requests a pass',
+      'one bad row costs a search for it, not a request per row; then an unchanged list costs two requests per pass',
   },
   {
     id: 'divided-page-kept-blindly',
@@ -143,7 +146,8 @@ export const pageBugs: PlantedBug[] = [
     in: 'recallPage',
     find: 'arrived.listed === 0',
     put: 'arrived.listed >= 0',
-    caughtBy: 'rows that arrive move the bad one: it stays one reject, and the new rows come in',
+    caughtBy:
+      'a bad row that moves because of new rows stays one reject, and the new rows are stored',
   },
   {
     id: 'reject-of-the-place',
@@ -152,7 +156,8 @@ export const pageBugs: PlantedBug[] = [
     in: 'UnreadableAnswer',
     find: 'start.index + start[0].length',
     put: '0',
-    caughtBy: 'rows that arrive move the bad one: it stays one reject, and the new rows come in',
+    caughtBy:
+      'a bad row that moves because of new rows stays one reject, and the new rows are stored',
   },
   {
     id: 'divided-page-looks-new',
@@ -162,16 +167,17 @@ export const pageBugs: PlantedBug[] = [
     find: 'observation: Math.min',
     put: 'observation: Math.max',
     caughtBy:
-      'a page read in parts is as old as its oldest part, and counts as the lowest total it met',
+      'a page read in parts has the age of its oldest part and the lowest total of all parts',
   },
   {
     id: 'refusal-halves-for-good',
     promise: 'Proportional',
-    wrong: 'one refusal of a gateway halves the page size',
+    wrong: 'one refusal by a gateway halves the page size',
     in: 'findSize',
     find: '[] : refused',
     put: 'refused : []',
-    caughtBy: 'one 404 of a gateway at request %i costs two requests and no page size',
+    caughtBy:
+      'a single 404 of a gateway at request %i costs two requests and does not change the page size',
   },
   {
     id: 'size-never-probed',
@@ -180,7 +186,7 @@ export const pageBugs: PlantedBug[] = [
     in: 'createSizedPages',
     find: 'isProbe ? probeSize :',
     put: '',
-    caughtBy: 'a larger size is probed once, and %s',
+    caughtBy: 'a larger page size is probed once, and %s',
   },
   {
     id: 'number-never-rises',
@@ -189,16 +195,16 @@ export const pageBugs: PlantedBug[] = [
     in: 'numAfterGrant',
     find: '< numMax || isLimited ? numMax : doubled',
     put: '> numMax && !isLimited ? doubled : numMax',
-    caughtBy: 'however it was lowered, the number is 200 again after a few granted requests',
+    caughtBy: 'after any reduction the number is 200 again after a few granted requests',
   },
   {
     id: 'number-rises-into-the-limit',
     promise: 'Budget',
     wrong:
-      'a number that the service has refused today after granting less is asked for again and again',
+      'a number that the service refused today after granting a smaller one is requested again and again',
     in: 'numAfterGrant',
     find: '>=',
     put: '<',
-    caughtBy: 'a limit of the service is found, used to at least a half, and doubted once a day',
+    caughtBy: 'a limit of the service is found, used to at least half, and tested again once a day',
   },
 ];

@@ -10,7 +10,7 @@ import { copyWorkTree } from './work-copy.ts';
 const sources = readSources('.');
 const testFiles = readTestFiles('.');
 
-test('there are enough of them, each with a name of its own', () => {
+test('there are enough planted bugs, each with its own name', () => {
   expect(plantedBugs.length).toBeGreaterThanOrEqual(24);
   expect(new Set(plantedBugs.map(({ id }) => id)).size).toBe(plantedBugs.length);
 });
@@ -21,7 +21,7 @@ test.each(plantedBugs)('$id has its place in the sources of the product', (bug) 
   for (const [file, text] of changed) expect(text).not.toBe(sources.get(file));
 });
 
-test('every one of them compiles', async () => {
+test('every planted bug compiles', async () => {
   const copy = copyWorkTree('.');
   try {
     for (const round of rounds(plantedBugs)) {
@@ -35,7 +35,7 @@ test('every one of them compiles', async () => {
   }
 }, 120_000);
 
-/** As few rounds as it takes where no two bugs of a round touch one declaration. */
+/** The minimum number of rounds in which no two bugs of a round change one declaration. */
 function rounds(bugs: PlantedBug[]): PlantedBug[][] {
   const all: { places: Set<string>; bugs: PlantedBug[] }[] = [];
   for (const bug of bugs) {
@@ -53,7 +53,7 @@ test.each(plantedBugs)('$id is caught by a test that exists', ({ caughtBy }) => 
   expect(filesOfTest(testFiles, caughtBy)).toHaveLength(1);
 });
 
-test('every promise of docs/guarantees.md has one that would break it', () => {
+test('every promise of docs/guarantees.md has a planted bug that breaks it', () => {
   const page = readFileSync('docs/guarantees.md', 'utf8');
   const promises = [...page.matchAll(/^\| \*\*(.+?)\*\* \|/gm)];
   const endangered = new Set(plantedBugs.map(({ promise }) => promise));
@@ -61,7 +61,7 @@ test('every promise of docs/guarantees.md has one that would break it', () => {
   expect(promises.map(([, name = '']) => name).filter((name) => !endangered.has(name))).toEqual([]);
 });
 
-test('nothing in the product can switch one on', () => {
+test('nothing in the product can enable a planted bug', () => {
   const files = [...sources].filter(([file]) => file.endsWith('.ts'));
   expect(files.length).toBeGreaterThan(100);
   const traces = files.filter(
@@ -70,6 +70,6 @@ test('nothing in the product can switch one on', () => {
   expect(traces.map(([file]) => file)).toEqual([]);
 });
 
-test('docs/planted-bugs.md is what the table says; `npm run docs` writes it', () => {
+test('docs/planted-bugs.md equals the table; `npm run docs` writes it', () => {
   expect(readFileSync('docs/planted-bugs.md', 'utf8')).toBe(renderPlantedBugs(plantedBugs));
 });

@@ -1,14 +1,14 @@
 import type { PlantedBug } from './planted-bug.ts';
 
 const protocol =
-  'lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice';
+  'lost answers, refusals, crashes at every step, two processes, a lagging list: no address is lost or requested twice';
 
 /** Mistakes with addresses. */
 export const poolBugs: PlantedBug[] = [
   {
     id: 'request-noted-after-sending',
     promise: 'Pools never lose',
-    wrong: 'the request for addresses is written down once its answer is there',
+    wrong: 'the request for addresses is stored only after its answer has arrived',
     in: 'writeDown',
     find: 'await insertAddressRequest(db, slip44, write.num, name)',
     put: 'insertAddressRequest.length * name.length * 0',
@@ -23,12 +23,12 @@ export const poolBugs: PlantedBug[] = [
       },
     ],
     caughtBy:
-      'addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost',
+      'addresses from before are foreign and not counted; addresses of lost answers are found in the list, none is lost',
   },
   {
     id: 'asked-again-while-in-doubt',
     promise: 'Pools never lose',
-    wrong: 'a lost answer does not keep the next request back',
+    wrong: 'a lost answer does not delay the next request',
     in: 'decidePool',
     find: 'if (facts.open)',
     put: "if (facts.open?.state === 'sent')",
@@ -37,7 +37,7 @@ export const poolBugs: PlantedBug[] = [
   {
     id: 'not-settled',
     promise: 'Pools never lose',
-    wrong: 'the list is believed at once, though it shows new addresses late',
+    wrong: 'the list is trusted at once, although it shows new addresses late',
     in: 'decideOpen',
     find: '- open.listReadAgeMs',
     put: '- 1e9',
@@ -47,31 +47,31 @@ export const poolBugs: PlantedBug[] = [
     id: 'other-chain-unasked',
     promise: 'Pools hand out once',
     wrong:
-      'an answer with addresses of another chain is taken before the list of this one shows them',
+      'an answer with addresses of another chain is stored before the list of its own chain shows them',
     in: 'openAnswers',
     find: '(await isAnyElsewhere(db, slip44, addresses))',
     put: '(await isAnyElsewhere(db, slip44, []))',
     caughtBy:
-      '[A4] of an answer with addresses of another chain nothing joins that the list does not show, and what the list shows instead is ours',
+      '[A4] if an answer has addresses of another chain, only addresses that the list of the requested chain shows join the pool',
   },
   {
     id: 'surplus-is-ours',
     promise: 'Pools hand out once',
-    wrong: 'more new addresses than were asked for are taken for ours',
+    wrong: 'more new addresses than were requested are taken for ours',
     in: 'closeByList',
     find: '= (select num from request) and not bool_or(is_elsewhere)',
     put: '> 0',
     caughtBy:
-      'when a lost answer leaves more new addresses than were asked for, none of them is handed out',
+      'if the list shows more new addresses after a lost answer than were requested, none of them is handed out',
   },
   {
     id: 'foreign-is-available',
     promise: 'Pools hand out once',
-    wrong: 'addresses that were there before are handed out',
+    wrong: 'addresses that existed before the ledger are handed out',
     in: 'storeListedAddresses',
     find: "'foreign'",
     put: "'available'",
-    caughtBy: 'new addresses are foreign and counted for their chain; stored ones stay as they are',
+    caughtBy: 'new addresses are foreign and counted for their chain; stored ones do not change',
   },
   {
     id: 'ceiling-per-request',
@@ -88,28 +88,29 @@ export const poolBugs: PlantedBug[] = [
       },
     ],
     caughtBy:
-      'the daily ceiling is never crossed, whatever is lost and however late the list shows it',
+      'the daily ceiling is never exceeded, whatever answers are lost and however late the list shows the addresses',
   },
   {
     id: 'empty-list-believed',
     promise: 'Pools never lose',
-    wrong: 'an address list that is suddenly empty is no reason to stop',
+    wrong: 'an address list that is suddenly empty does not stop the filling',
     in: 'decideHindrance',
     find: 'if (facts.isListGone)',
     put: 'if (facts.isListGone && facts.isFilling !== facts.isListRead)',
-    caughtBy: 'an address list that is suddenly empty is a fault, not a need',
+    caughtBy:
+      'an address list that is suddenly empty is a fault and does not cause a request for addresses',
   },
   {
     id: 'taken-without-lock',
     promise: 'Pools hand out once',
-    wrong: 'two calls at once read the same free address',
+    wrong: 'two concurrent calls read the same free address',
     in: 'engine.hand_out',
     find: `ORDER BY l.assigned_at DESC LIMIT 1)
              ORDER BY a.first_seen_at, a.address LIMIT 1 FOR UPDATE SKIP LOCKED`,
     put: `ORDER BY l.assigned_at DESC LIMIT 1)
              ORDER BY a.first_seen_at, a.address LIMIT 1`,
     caughtBy:
-      '16 connections, 5,000 calls: 5,000 different addresses, repeated references the same, none left over',
+      '5,000 calls on 16 connections get 5,000 different addresses, the same one for a repeated reference, and none is left over',
   },
   {
     id: 'reference-forgotten',
@@ -132,13 +133,12 @@ export const poolBugs: PlantedBug[] = [
     in: 'engine.hand_out',
     find: 'AND NOT is_shared',
     put: '',
-    caughtBy:
-      'an address that was taken on one chain is the same customer’s on all, and nobody else’s',
+    caughtBy: 'an address that was taken on one chain belongs to the same customer on all chains',
   },
   {
     id: 'filter-not-shown',
     promise: 'Pools hand out once',
-    wrong: 'addresses are available before the list has shown that it heeds the chain',
+    wrong: 'addresses are available before the list has shown that it honours the chain parameter',
     in: 'openAnswers',
     find: '!isAnswerEnough(await readChainFilter(db, slip44, chainParam))',
     put: '!isAnswerEnough(await readChainFilter(db, slip44, chainParam)) && id < 0',
@@ -154,7 +154,7 @@ export const poolBugs: PlantedBug[] = [
     find: 'return decideSiblings(facts);',
     put: 'return facts.available < 0 ? decideSiblings(facts) : undefined;',
     caughtBy:
-      'after a move nothing that was handed out on a chain of the same form joins another pool',
+      'after a move no address that was handed out on a chain of the same form joins another pool',
   },
   {
     id: 'too-many-called-none',
@@ -164,27 +164,28 @@ export const poolBugs: PlantedBug[] = [
     in: 'describeCame',
     find: 'if (fresh === 0)',
     put: 'if (fresh === 0 || fresh > num)',
-    caughtBy: '[A4] of an answer with more new addresses than were asked for none is handed out',
+    caughtBy:
+      '[A4] if an answer has more new addresses than were requested, none of them is handed out',
   },
   {
     id: 'refusal-shows-filter',
     promise: 'Pools hand out once',
-    wrong: 'a service that refuses unknown chains is taken for one that filters its list by chain',
+    wrong: 'a service that refuses unknown chains is trusted to filter its list by chain',
     in: 'judgeFilter',
     find: "if (unused === 'empty')",
     put: "if (unused === 'empty' || unused === 'refused')",
     caughtBy:
-      'a list that refuses unknown chains and ignores the others makes no address available: %s',
+      'a list that refuses unknown chains and ignores the parameter for known ones makes no address available: %s',
   },
   {
     id: 'coins-unread',
     promise: 'Pools hand out once',
-    wrong: 'chains of the coin list are not asked for before refusals count as evidence',
+    wrong: 'chains of the coin list are not queried before refusals count as evidence',
     in: 'seeChainFilter',
     find: 'more.slice(0, othersMax)',
     put: '[]',
     caughtBy:
-      'a list that refuses unknown chains and ignores the others makes no address available: %s',
+      'a list that refuses unknown chains and ignores the parameter for known ones makes no address available: %s',
   },
   {
     id: 'same-form-is-broken',
@@ -194,7 +195,7 @@ export const poolBugs: PlantedBug[] = [
     find: 'isCertain(slip44, address) && isUnfit(other, address)',
     put: 'isCertain(slip44, address)',
     caughtBy:
-      'chains of one form that list the same addresses are not broken, and clear answers fill their pools: %s',
+      'chains of one form may list the same addresses, and clear answers fill their pools: %s',
   },
   {
     id: 'refill-rewrites-pools',
@@ -209,21 +210,21 @@ export const poolBugs: PlantedBug[] = [
   {
     id: 'spellings-apart',
     promise: 'Pools hand out once',
-    wrong: 'an address in lower case is another one than in upper case',
+    wrong: 'an address in lower case is a different one from that in upper case',
     in: 'ledger.address_key',
     find: `replace(lower(address COLLATE "C"), '0x', '')`,
     put: 'address',
-    caughtBy: 'a key is its own key, and the case of a hexadecimal text never matters',
+    caughtBy: 'the key of a key is itself, and the case of a hexadecimal text is ignored',
   },
   {
     id: 'other-forms-apart',
     promise: 'Pools hand out once',
-    wrong: 'an address of Tron in hexadecimal is another one than in base58',
+    wrong: 'a Tron address in hexadecimal is a different one from that in base58',
     in: 'ledger.hex_address_key',
     find: `length(bare) = 42 AND bare LIKE '41%'`,
     put: 'false',
     caughtBy:
-      'a list that spells addresses otherwise than the answer shows the same ones: no address goes to two',
+      'addresses that the list spells differently from the answer are recognised: none is handed out to two customers',
   },
   {
     id: 'empty-reference-served',
@@ -232,25 +233,25 @@ export const poolBugs: PlantedBug[] = [
     in: 'engine.hand_out',
     find: "btrim(hand_out.reference, E' \\t\\r\\n') = ''",
     put: "hand_out.reference = '-'",
-    caughtBy: '%s is an error that says why',
+    caughtBy: '%s is an error that gives the reason',
   },
   {
     id: 'reference-unbounded',
     promise: 'Pools hand out once',
-    wrong: 'a reference that does not fit into the index is an error of the index',
+    wrong: 'a reference that does not fit into the index causes an index error',
     in: 'engine.admit_take',
     find: 'octet_length(reference) > bytes_max',
     put: 'octet_length(reference) > 9 * bytes_max',
-    caughtBy: '%s is an error that says why',
+    caughtBy: '%s is an error that gives the reason',
   },
   {
     id: 'lost-counts-nothing',
     promise: 'Pools never lose',
-    wrong: 'what a lost answer may have generated does not count against POOL_MAX_PER_DAY',
+    wrong: 'addresses that a lost answer may have generated do not count towards POOL_MAX_PER_DAY',
     in: 'ledger.pool_levels',
     find: "<> 'failed'",
     put: "= 'done'",
-    caughtBy: 'the levels count by status, by request and by the week',
+    caughtBy: 'the pool levels count addresses by status, by request and by week',
   },
   {
     id: 'writers-locked-out',
@@ -259,18 +260,18 @@ export const poolBugs: PlantedBug[] = [
     in: 'engine.recount_use',
     find: 'PERFORM 1 FROM ledger.addresses a WHERE a.wallet = of_wallet AND a.address_key = ANY (keys) ORDER BY a.address_key, a.slip44 FOR UPDATE',
     put: 'LOCK TABLE ledger.transactions IN SHARE MODE NOWAIT',
-    caughtBy: 'storing addresses waits for no writer of deposits, and no writer for them',
+    caughtBy: 'storing addresses and storing deposits do not wait for each other',
   },
   {
     id: 'home-compiled',
     promise: 'Pools hand out once',
     wrong:
-      'each call of take_address scans a table where scans are forbidden, and is compiled for half a second',
+      'each call of take_address scans a table where scans are forbidden, and is JIT-compiled for half a second',
     in: 'engine.own_place',
     find: 'WHERE h.id = 1 AND h.own_xid',
     put: 'WHERE h.own_xid',
     caughtBy:
-      '%s plans no scan of a whole table: its price, where scans are forbidden, would have each call compiled',
+      '%s plans no scan of a whole table: its cost, where scans are forbidden, would cause JIT compilation of each call',
   },
   {
     id: 'one-loss-is-a-limit',
@@ -280,7 +281,7 @@ export const poolBugs: PlantedBug[] = [
     find: 'and (d.is_refused',
     put: 'and (d.is_refused or d.is_lost',
     caughtBy:
-      'a number whose answer was lost once is asked for again, one that is lost each time is a limit',
+      'a number is requested again after one lost answer; if every answer to it is lost, it counts as a limit',
   },
   {
     id: 'adopted-twice',
@@ -289,7 +290,7 @@ export const poolBugs: PlantedBug[] = [
     in: 'adoptForeign',
     find: 'and not exists (select ${ofOthers})',
     put: '',
-    caughtBy: 'an address that another wallet has as its own is not adopted, and is said to be so',
+    caughtBy: 'an address that belongs to another wallet is not adopted, and the reason is given',
   },
   {
     id: 'adopted-unasked',
@@ -307,16 +308,16 @@ export const poolBugs: PlantedBug[] = [
     in: 'createLossCount',
     find: 'inRow === lossesMax',
     put: 'inRow === 2 * lossesMax',
-    caughtBy: 'a pass ends where each answer is lost, and the next one fills the pool',
+    caughtBy: 'a pass ends if each of its answers is lost, and the next one fills the pool',
   },
   {
     id: 'strangers-on-another-chain',
     promise: 'Pools hand out once',
-    wrong: 'an address is handed out that somebody else has made on another chain',
+    wrong: 'an address that another program generated on another chain is handed out',
     in: 'engine.are_apart',
     find: 'WHEN is_generated_twice OR is_missing THEN true',
     put: 'WHEN false THEN true',
     caughtBy:
-      'an address that somebody else made on another chain is set aside, and handed out on none',
+      'an address that another program generated on another chain is set aside, and handed out on no chain',
   },
 ];

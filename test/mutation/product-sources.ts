@@ -24,7 +24,7 @@ export function readSources(root: string): Sources {
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
-/** The files that the bugs change, as they are with them. Throws where an edit does not have exactly one place. */
+/** The changed files with their content. Throws if an edit does not have exactly one place. */
 export function plant(sources: Sources, ...bugs: PlantedBug[]): Sources {
   const changed = new Map<string, string>();
   for (const edit of bugs.flatMap(editsOf)) {
@@ -57,7 +57,7 @@ function placeOf(sources: Sources, edit: Edit): Place {
   return place;
 }
 
-/** A function of SQL is replaced as a whole by each later definition. */
+/** Each later definition replaces an SQL function as a whole. */
 function isReplaced(scopes: Place[]): boolean {
   return scopes.some(({ text, start }) => /^CREATE (OR REPLACE )?FUNCTION/.test(text.slice(start)));
 }
@@ -76,7 +76,7 @@ type Declared = Place & { name: string };
 
 const latest = new Map<string, { text: string; declared: Declared[] }>();
 
-/** A declaration reaches to the next one. Each of hundreds of edits asks for those of every file. */
+/** A declaration extends to the next one. Cached, because each of hundreds of edits needs those of every file. */
 function declarationsOf(file: string, text: string): Declared[] {
   const known = latest.get(file);
   if (known?.text === text) return known.declared;

@@ -1,11 +1,11 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes in keeping the daemon going, and in ending it. */
+/** Mistakes in keeping the daemon running, and in stopping it. */
 export const queueBugs: PlantedBug[] = [
   {
     id: 'watchdog-blind',
     promise: 'Schedules come back',
-    wrong: 'the watchdog looks after the worker and leaves lost schedules lost',
+    wrong: 'the watchdog checks the worker and does not restore lost schedules',
     in: 'startQueue',
     find: 'await checkSchedules();',
     put: '',
@@ -14,7 +14,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'run-lost-schedule-stands',
     promise: 'Schedules come back',
-    wrong: 'a schedule whose next run has vanished counts as well',
+    wrong: 'a schedule whose next run has vanished counts as complete',
     in: 'decideOne',
     find: "|| stored.nextJob === 'absent'",
     put: '',
@@ -24,7 +24,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'removed-job-stays',
     promise: 'Schedules come back',
-    wrong: 'the schedule of a job that is gone keeps coming',
+    wrong: 'the schedule of a removed job stays',
     in: 'decideScheduleRepair',
     find: '!wantedNames.has(schedule.name)',
     put: '!wantedNames.has(schedule.name) && schedule.nextRunAt === null',
@@ -33,7 +33,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'stop-drops-work',
     promise: 'A stop is a stop',
-    wrong: 'the queue closes without waiting for the jobs that run',
+    wrong: 'the queue closes without waiting for running jobs',
     in: 'startQueue',
     find: 'Math.max(deadlineMs - disconnectMs, deadlineMs / 2)',
     put: 'Math.min(deadlineMs - disconnectMs, 0)',
@@ -42,7 +42,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'stop-not-told',
     promise: 'A stop is a stop',
-    wrong: 'running jobs are waited for and not told to end',
+    wrong: 'running jobs are waited for and not aborted',
     in: 'createJobRunner',
     find: "for (const controller of running.keys()) controller.abort(interruption('stopping'))",
     put: 'if (running.size === 0) return',
@@ -51,7 +51,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'stop-unheard',
     promise: 'A stop is a stop',
-    wrong: 'a database that stops together with the daemon turns its end into a failure',
+    wrong: 'a database that stops together with the daemon makes its exit a failure',
     in: 'listenClientOf',
     find: "this.on('error', () => undefined);",
     put: '',
@@ -60,7 +60,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'listener-unheard',
     promise: 'Convergent',
-    wrong: 'a listening connection that ends in the moment it is ready is taken for a good one',
+    wrong: 'a listening connection that ends at the moment it is ready counts as usable',
     in: 'listenClientOf',
     find: 'throw this.lost',
     put: 'this.lost = null',
@@ -83,12 +83,12 @@ export const queueBugs: PlantedBug[] = [
     in: 'steady',
     find: "default_transaction_isolation: 'read\\\\ committed',",
     put: '',
-    caughtBy: 'settings of a database change no session of the queue',
+    caughtBy: 'settings of a database do not affect the sessions of the queue',
   },
   {
     id: 'lost-claim-waits-for-its-lock',
     promise: 'Schedules come back',
-    wrong: 'a run whose claim lost its connection waits until its lock has run out',
+    wrong: 'a run whose claim lost its connection waits until its lock has expired',
     in: 'createJobRescue',
     find: 'isRun(token)',
     put: 'isRun(token) || hasConnection',
@@ -98,7 +98,7 @@ export const queueBugs: PlantedBug[] = [
   {
     id: 'runs-of-the-dead-wait',
     promise: 'Schedules come back',
-    wrong: 'the runs of a killed daemon wait until their locks have run out',
+    wrong: 'the runs of a killed daemon wait until their locks have expired',
     in: 'createJobRescue',
     find: ': hasConnection;',
     put: ': hasConnection || worker.length > 0;',

@@ -1,9 +1,9 @@
 import type { PlantedBug } from './planted-bug.ts';
 
 const moving =
-  'a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever';
+  'a row that is listed during a whole pass is in the ledger afterwards, wherever other rows were inserted';
 const troubled =
-  'kills, changing page sizes and lagging totals at any step: it ends complete and proven';
+  'after kills, page size changes and lagging totals at any step the list ends complete and proven';
 
 /** Mistakes in reading a moving list. */
 export const readingBugs: PlantedBug[] = [
@@ -11,23 +11,23 @@ export const readingBugs: PlantedBug[] = [
     id: 'look-hides-news',
     promise: 'Complete',
     wrong:
-      'a look beside another pass stores a page of new rows alone, and the next pass stops there',
+      'a head read during another pass stores a page of only new rows, and the next pass stops there',
     in: 'lookBeside',
     find: '!(await hasRow(ledger.db, stream.name, stream.keyOf(last)))',
     put: '(await hasRow(ledger.db, stream.name, stream.keyOf(last))) === null',
     caughtBy:
-      'a first page of new rows alone is left to the next pass, which would take it for the last one of them',
+      'a first page with only new rows is left to the next pass, for which it would look like the last new page',
   },
   {
     id: 'look-proves-hole',
     promise: 'True',
     wrong:
-      'a look beside another pass stores new rows while others are missing, and the counts become equal',
+      'a head read during another pass stores new rows while others are missing, and the counts become equal',
     in: 'lookBeside',
     find: '!(await saveEvenTotal(db, stream.name, reported))',
     put: '(await saveEvenTotal(db, stream.name, reported)) === null',
     caughtBy:
-      'a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row',
+      'if another row is missing further back, a new row is left to the next pass, as equal counts would be a false proof',
   },
   {
     id: 'divides-without-end',
@@ -36,38 +36,38 @@ export const readingBugs: PlantedBug[] = [
     in: 'confirm',
     find: 'if (bad.length === badAtStart && !hasRows(division) && !(await isSomeRowReadable(division)))',
     put: 'if (bad.length === 0 && !hasRows(division) && !(await isSomeRowReadable(division)))',
-    caughtBy: 'a short list of which no row can be read is given up after a few rows',
+    caughtBy: 'a short list without any readable row is given up after a few rows',
   },
   {
     id: 'stop-at-known-page',
     promise: 'Proportional',
     wrong:
-      'a page without a new row is taken for the end of what is new, and the rest is searched for',
+      'a page without a new row is taken for the end of the new rows, and the rest is searched for',
     in: 'isHeadPassed',
     find: 'const isQuiet =',
     put: `if (quietPages > 0) return true;
   const isQuiet =`,
-    caughtBy: 'what a killed pass has left of the new rows is read by the next one, at their place',
+    caughtBy: 'the next pass reads the new rows that a killed pass left, at their place',
   },
   {
     id: 'count-before-walk',
     promise: 'Complete',
-    wrong: 'equal counts are believed before the first walk has ended',
+    wrong: 'equal counts are trusted before the first full scan has ended',
     in: 'createSaves',
     find: 'const row = { ...state,',
     put: 'const row = { ...state, isBacked: state.serviceTotal !== null,',
-    caughtBy: 'counts that are equal prove nothing before the first walk has ended',
+    caughtBy: 'equal counts prove nothing before the first full scan has ended',
   },
   {
     id: 'older-total-proves',
     promise: 'True',
     wrong:
-      'the total of a first page stored beside a pass is believed although a later or higher one is stored',
+      'the total of a first page stored during a pass is trusted although a later or higher one is stored',
     in: 'saveEvenTotal',
     find: `\${isLater} and \${reported} >= coalesce(service_total, 0)
                   and`,
     put: '',
-    caughtBy: 'a total beside a pass that is older than the stored one proves nothing',
+    caughtBy: 'a total of a concurrent pass that is older than the stored one proves nothing',
   },
   {
     id: 'unstored-rows-vanish',
@@ -77,7 +77,7 @@ export const readingBugs: PlantedBug[] = [
     find: 'const shown = session.takeUnstoredKeys();',
     put: 'const shown = new Set<string>();',
     caughtBy:
-      'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
+      'a row on a page behind the apparent end is marked as unlisted neither by the scan that read the page nor by the next one',
   },
   {
     id: 'fall-beside-unnoticed',
@@ -87,18 +87,18 @@ export const readingBugs: PlantedBug[] = [
     find: 'fallen: state.checkpoint.fallen + fall',
     put: 'fallen: state.checkpoint.fallen + 0 * fall',
     caughtBy:
-      'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
+      'totals of two processes count in the order of their answers: an older one that is stored later hides no fall of the total',
   },
   {
     id: 'later-total-counts-as-polled',
     promise: 'Complete',
     wrong:
-      'a total that a search has shown counts as the one of the last poll: rows that it counts are not read',
+      'a total that a search has shown counts as that of the last poll: rows that it counts are not read',
     in: 'afterPass',
     find: `lastSeen: { total: polledTotal,`,
     put: `lastSeen: { total: polledTotal === null ? null : state.serviceTotal,`,
     caughtBy:
-      'rows that arrive while a doubt is examined are read by the next pass, whatever is still in doubt',
+      'rows that arrive while a doubt is examined are read by the next pass, although the doubt may remain',
   },
   {
     id: 'search-in-early-passes-only',
@@ -108,49 +108,51 @@ export const readingBugs: PlantedBug[] = [
     in: 'search',
     find: `checkpoint.mismatch?.isSearched && effort.isBounded`,
     put: `checkpoint.mismatch!.passes > effort.passesMin && effort.isBounded`,
-    caughtBy: 'a late row is searched however soon one pass follows another, once for all of them',
+    caughtBy:
+      'late rows are found by one search for all of them, however soon one pass follows another',
   },
   {
     id: 'total-below-its-page',
     promise: 'True',
-    wrong: 'a total is believed that counts fewer rows than its own page shows',
+    wrong: 'a total is trusted that counts fewer rows than its own page shows',
     in: 'isOlderTotal',
     find: `const counted = total ?? state.serviceTotal;`,
     put: `const counted = total === null ? state.serviceTotal : null;`,
     caughtBy:
-      'a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts',
+      'a page that reaches beyond its total does not prove the list: a late row may be missing behind equal counts',
   },
   {
     id: 'surplus-of-a-low-total',
     promise: 'Unlisted after two readings',
-    wrong: 'rows are marked as gone by a total that does not count all rows of the list',
+    wrong:
+      'rows are marked as unlisted because of a total that does not count all rows of the list',
     in: 'unlistVanished',
     find: `if (session.state.checkpoint.isTotalOlder) return 0;`,
     put: `if (session.state.checkpoint.isTotalOlder && rowsMax < 0) return 0;`,
     caughtBy:
-      'a total below the place of a row shows no surplus: no row is marked as gone by it, in a list whose coarse times hide that it has no order',
+      'a total below the place of a row shows no surplus and marks no row as unlisted, in a list whose coarse times hide that it has no order',
   },
   {
     id: 'surplus-of-a-low-total-in-scans',
     promise: 'Unlisted after two readings',
     wrong:
-      'scans with short pages mark rows as gone by a total that does not count all rows of the list',
+      'scans with short pages mark rows as unlisted because of a total that does not count all rows of the list',
     in: 'rowsMax',
     find: `return state.checkpoint.isTotalOlder ? 0 : surplus;`,
     put: `return surplus;`,
     caughtBy:
-      'a total below the place of a row shows no surplus to scans with short pages: they mark no listed row as gone',
+      'a total below the place of a row shows no surplus to scans with short pages, which mark no listed row as unlisted',
   },
   {
     id: 'standing-low-total-unscanned',
     promise: 'Complete',
     wrong:
-      'a total that seems too low, as pages are smaller than they say, takes the proof away for ever',
+      'a total that seems too low because pages are smaller than claimed ends the proof for ever',
     in: 'isScanDue',
     find: `isTotalOlder && isEqual`,
     put: `isTotalOlder && !isEqual`,
     caughtBy:
-      'pages that are smaller than they say reach beyond the total only in seeming: a scan shows their size, and the list is proven',
+      'pages that are smaller than they claim only seem to reach beyond the total: a scan shows their size, and the list is proven',
   },
   {
     id: 'smaller-page-size-ignored',
@@ -165,36 +167,38 @@ export const readingBugs: PlantedBug[] = [
   {
     id: 'total-of-others-lost',
     promise: 'True',
-    wrong: 'a pass stores its total over that of rows that were stored beside it',
+    wrong: 'a pass overwrites the total of rows that were stored concurrently',
     in: 'saveStream',
     find: `and before.total_observation = \${known}`,
     put: `and (true or before.total_observation = \${known})`,
-    caughtBy: 'a pass that does not know the total stored beside it stores nothing until it does',
+    caughtBy:
+      'a pass that does not know the total stored concurrently stores nothing until it does',
   },
   {
     id: 'fall-beside-is-late',
     promise: 'True',
-    wrong: 'a fall between a pass’s total and the one stored beside it waits for the next write',
+    wrong:
+      'a fall between the total of a pass and one stored concurrently waits for the next write',
     in: 'createSaves',
     find: `const reported = afterTotalBeside(next, before);`,
     put: `const reported = { ...afterTotalBeside(next, before), checkpoint: next.checkpoint };`,
     caughtBy:
-      'a row counted by an earlier request and not by the look that was stored meanwhile is a doubt at once',
+      'a row that an earlier request counted and a later head read did not is a doubt at once',
   },
   {
     id: 'fall-beside-is-lost',
     promise: 'True',
-    wrong: 'a write that was prepared before does not know the total stored beside the pass',
+    wrong: 'a write that was prepared earlier does not know the total stored during the pass',
     in: 'withTotal',
     find: `return isLater ? afterTotalBeside(prepared, beside) : prepared;`,
     put: `return isLater ? prepared : prepared;`,
     caughtBy:
-      'a write that was prepared before a look beside the pass was known takes over its total, and the fall to it',
+      'a write that was prepared before a concurrent head read was known takes over its total, and the fall to it',
   },
   {
     id: 'read-descending',
     promise: 'Complete',
-    wrong: 'a walk reads from the last page down, and rows that move up pass it by',
+    wrong: 'a full scan reads from the last page to the first, and misses rows that move up',
     in: 'readNext',
     find: 'const read = session.read(walk.nextPage, upTo(session.state, walk), isFresh)',
     put: `const { nextPage: page } = walk;
@@ -208,17 +212,17 @@ export const readingBugs: PlantedBug[] = [
     id: 'ahead-as-proof',
     promise: 'Proportional',
     wrong:
-      'a page fetched ahead counts although the total has moved: it seems to have fallen, and the list is walked',
+      'a prefetched page counts although the total has changed: it seems to have fallen, and a full scan follows',
     in: 'Session',
     find: 'isOvertaken(answer, this.#state.serviceTotal,',
     put: 'isOvertaken(answer, null,',
     caughtBy:
-      'a page fetched ahead and answered too early is read again, not taken for a total that fell',
+      'a prefetched page that was answered too early is read again and not taken for a fallen total',
   },
   {
     id: 'asked-page-size',
     promise: 'Complete',
-    wrong: 'pages are planned with the size that was asked for, not the one that came',
+    wrong: 'pages are planned with the requested size, not the received one',
     in: 'afterPage',
     find: 'facts.listed > 0 ? facts.size : state.pageSize',
     put: 'state.pageSize ?? facts.size',
@@ -227,43 +231,44 @@ export const readingBugs: PlantedBug[] = [
   {
     id: 'stop-at-short-page',
     promise: 'Complete',
-    wrong: 'a page with fewer rows than its size ends the walk, whatever the total says',
+    wrong: 'a page with fewer rows than its size ends the scan, whatever the total is',
     in: 'decideScanStep',
     find: 'isEndAtTotal(facts)',
     put: 'isEndAtTotal(facts) || !isFull(facts)',
-    caughtBy: 'a page that is short in the middle of the list does not end it',
+    caughtBy: 'a short page in the middle of a list does not end the list',
   },
   {
     id: 'stop-at-empty-page',
     promise: 'Complete',
-    wrong: 'one empty page ends the walk, whatever the total says',
+    wrong: 'one empty page ends the scan, whatever the total is',
     in: 'afterEmptyPage',
     find: '!==',
     put: '===',
-    caughtBy: 'an empty page in the middle of the list does not end it',
+    caughtBy: 'an empty page in the middle of a list does not end the list',
   },
   {
     id: 'echo-ignored',
     promise: 'Complete',
-    wrong: 'the page number in the answer is not looked at',
+    wrong: 'the page number in the answer is not checked',
     in: 'fetchPage',
     find: 'content.pageNo === page || content.listed === 0',
     put: 'content.pageNo >= 0',
-    caughtBy: 'another page than the one that was asked for is not taken for it',
+    caughtBy:
+      'an answer with another page than the requested one is not accepted as the requested page',
   },
   {
     id: 'no-search',
     promise: 'Proportional',
-    wrong: 'a late row is walked for instead of searched by rank',
+    wrong: 'a late row causes a full scan instead of a search by rank',
     in: 'searchedRowsMax',
     find: '32',
     put: '0',
-    caughtBy: 'a late row anywhere on an ordered list costs a search, not a walk',
+    caughtBy: 'a late row anywhere on an ordered list costs a search, not a full scan',
   },
   {
     id: 'one-reading-marks-gone',
     promise: 'Unlisted after two readings',
-    wrong: 'a row is marked as gone after one reading of pages that move',
+    wrong: 'a row is marked as unlisted after one reading of moving pages',
     in: 'unlistVanished',
     find: 'isSamePicture(pages, await collect(session, range))',
     put: 'isSamePicture(pages, await collect(session, range)) && pages.length === 0',
@@ -274,7 +279,7 @@ export const readingBugs: PlantedBug[] = [
         put: 'isSamePicture(pair, await collect(session, range)) && pair.length === 0',
       },
     ],
-    caughtBy: 'pages that moved between two readings mark no row as unlisted',
+    caughtBy: 'no row is marked as unlisted because pages moved between two readings',
   },
   {
     id: 'audit-stands-still',
@@ -284,36 +289,36 @@ export const readingBugs: PlantedBug[] = [
     find: '(a.verifiedAt ?? 0) - (b.verifiedAt ?? 0)',
     put: '(b.verifiedAt ?? 0) - (a.verifiedAt ?? 0)',
     caughtBy:
-      'the audit comes by every day within a cycle, by the last one every hour, and not before',
+      'the audit reads every day within a cycle, the last day every hour, and none earlier than that',
   },
   {
     id: 'verify-skips-details',
     promise: 'Late changes are found',
-    wrong: 'verify fetches details only when it repairs, and else says that all is well',
+    wrong: 'verify fetches details only for a repair, and otherwise reports no differences',
     in: 'compareByDetail',
     find: 'asked.size === 0',
     put: '!comparing.isRepair || asked.size === 0',
     caughtBy:
-      'a manual change of fields that only a detail shows, or of an open row, is named and corrected',
+      'a manual change of a field of the detail or of an open row is reported and corrected',
   },
   {
     id: 'verify-hides-missing',
     promise: 'Late changes are found',
-    wrong: 'verify takes any missing row for an arrival if the total has grown meanwhile',
+    wrong: 'verify takes any missing row for a new one if the total has grown meanwhile',
     in: 'withoutArrivals',
     find: '> newest',
     put: '> 0',
     caughtBy:
-      'of the rows that appear while the list is read, those that provably arrived since are left out (%s)',
+      'rows that appear while the list is read are left out if they provably arrived since (%s)',
   },
   {
     id: 'verify-trusts-times',
     promise: 'Late changes are found',
-    wrong: 'verify takes a missing row for an arrival by its time alone, without the total',
+    wrong: 'verify takes a missing row for a new one by its time alone, without the total',
     in: 'withoutArrivals',
     find: 'arrived > drift.arrivals',
     put: 'arrived > drift.missing.length',
-    caughtBy: 'a row whose time has changed is no arrival',
+    caughtBy: 'a row whose time has changed does not count as newly arrived',
   },
   {
     id: 'verify-passes-open-rows',
@@ -323,27 +328,27 @@ export const readingBugs: PlantedBug[] = [
     find: 'not t.is_unsure',
     put: 't.is_final',
     caughtBy:
-      'a row that is not final is named with all fields in which it differs, and repaired with its detail',
+      'a row that is not final is reported with all differing fields, and repaired with its detail',
   },
   {
     id: 'verify-skips-unread-details',
     promise: 'Late changes are found',
-    wrong: 'verify does not read a detail again that could not be read',
+    wrong: 'verify does not fetch a detail again that could not be read',
     in: 'compareListed',
     find: 'or t.is_unread ',
     put: '',
     caughtBy:
-      'verify reads a detail again that could not be read, and its repair settles the reject',
+      'verify fetches a detail that could not be read again, and its repair resolves the reject',
   },
   {
     id: 'verify-alarms-early',
     promise: 'Late changes are found',
-    wrong: 'verify reports a row that a daemon has heard of later than the page',
+    wrong: 'verify reports a row that a daemon has read later than the page',
     in: 'stillDifferent',
     find: 'later.has(orderNo)',
     put: '!later.has(orderNo)',
     caughtBy:
-      'a row that a daemon brings up to date while verify reads is no drift, whichever of the two heard first',
+      'a row that a daemon updates while verify reads is no drift, whichever of the two got its answer first',
   },
   {
     id: 'verify-leaves-doubt',
@@ -353,7 +358,7 @@ export const readingBugs: PlantedBug[] = [
     find: 'scan !== null && isAlone',
     put: 'scan !== null && !isAlone',
     caughtBy:
-      'a repair of rows that have vanished leaves the proof that its reading gives, without another scan',
+      'a repair that marks vanished rows leaves the proof that its reading gives, without another scan',
   },
   {
     id: 'verify-proves-uncounted',
@@ -362,7 +367,7 @@ export const readingBugs: PlantedBug[] = [
     in: 'provingScan',
     find: 'isCounted && isHeld',
     put: '(isCounted || isHeld)',
-    caughtBy: 'a total that is wrong by %i lets a verification prove nothing',
+    caughtBy: 'a verification proves nothing if the total is wrong by %i',
   },
   {
     id: 'failure-discards-pages',
@@ -371,12 +376,12 @@ export const readingBugs: PlantedBug[] = [
     in: 'scanList',
     find: 'cursor.batch.length > 0',
     put: 'cursor.batch.length > 2_000',
-    caughtBy: 'a page that cannot be read leaves what the pages before it brought (total %s)',
+    caughtBy: 'a page that cannot be read does not undo the rows of earlier pages (total %s)',
   },
   {
     id: 'checkpoint-overtakes',
     promise: 'Complete',
-    wrong: 'the batches of a walk are written side by side, not one after the other',
+    wrong: 'the batches of a full scan are written concurrently, not one after the other',
     in: 'createBatchWriter',
     find: 'writing.then(write)',
     put: 'write()',
@@ -386,12 +391,11 @@ export const readingBugs: PlantedBug[] = [
     id: 'checkpoint-of-later-pages',
     promise: 'Complete',
     wrong:
-      'the checkpoint holds how far the walk has come when it is written, not what its batch covers',
+      'the checkpoint holds the progress of the scan when it is written, not that of its batch',
     in: 'Session',
     find: 'withTotal(prepared,',
     put: 'withTotal(this.#state,',
-    caughtBy:
-      'a checkpoint covers what its own batch covers, however far the scan has come when it is written',
+    caughtBy: 'a checkpoint covers only its own batch, however far the scan is when it is written',
   },
   {
     id: 'checkpoint-apart',
@@ -407,21 +411,21 @@ export const readingBugs: PlantedBug[] = [
   {
     id: 'fall-forgotten',
     promise: 'True',
-    wrong: 'a total that fell and came back is taken for one that never moved',
+    wrong: 'a total that fell and rose again counts as unchanged',
     in: 'afterPage',
     find: '+ fall',
     put: '+ 0 * fall',
-    caughtBy: 'never claims completeness while a row is missing, even when rows are removed',
+    caughtBy: 'the list is never complete while a row is missing, even if rows are removed',
   },
   {
     id: 'doubts-without-bound',
     promise: 'Cheap doubts',
-    wrong: 'what doubts have cost is not counted',
+    wrong: 'the cost of examining doubts is not counted',
     in: 'isAffordable',
     find: '- state.checkpoint.spentRequests',
     put: '',
     caughtBy:
-      'a total that is wrong in another way each time costs at most as much again as one that is right',
+      'a total that is wrong in another way each time at most doubles the cost of a correct one',
   },
   {
     id: 'differing-day-marked',
@@ -431,37 +435,36 @@ export const readingBugs: PlantedBug[] = [
     find: 'x.is_equal and not ${isUnstored(unstored)}',
     put: 'not ${isUnstored(unstored)}',
     caughtBy:
-      'a day is verified where as many rows were read as the ledger lists, and named where not',
+      'a day is verified if the reading met as many rows as the ledger lists, and is reported otherwise',
   },
   {
     id: 'waits-use-up-the-slice',
     promise: 'Cheap doubts',
     wrong:
-      'the waits before a second look count as work of the slice, and none is left for the scan',
+      'the waits before a second check count as work of the slice, and no time is left for the scan',
     in: 'createSlice',
     find: 'endsAt += performance.now() - beganAt',
     put: 'endsAt += 0 * beganAt',
-    caughtBy: 'a wait uses up nothing of a slice',
+    caughtBy: 'waiting does not count towards the duration of a slice',
   },
   {
     id: 'scans-of-each-slice',
     promise: 'Cheap doubts',
     wrong:
-      'each slice of a pass may run all the scans of a pass, so that a short page keeps it from ending',
+      'each slice may run all the scans of a pass, so that a short page keeps the pass from ending',
     in: 'syncStream',
     find: '{ ...pass, onProgress, scans }',
     put: '{ ...pass, onProgress, scans: scans.begun() < 0 ? scans : createPassScans() }',
-    caughtBy: '[P7] a page that stays short ends a backfill whose slices are %s, without a proof',
+    caughtBy: '[P7] a page that stays short ends a backfill whose slices are %s without a proof',
   },
   {
     id: 'search-without-a-cost',
     promise: 'Cheap doubts',
-    wrong: 'a search that found nothing costs nothing',
+    wrong: 'a search that found nothing is charged nothing',
     in: 'search',
     find: 'held() !== heldBefore',
     put: 'heldBefore >= 0',
-    caughtBy:
-      'a search whose answers count fewer rows, and which finds none, has its cost all the same',
+    caughtBy: 'a search is charged its cost also if its answers count fewer rows and it finds none',
   },
   {
     id: 'gap-behind-the-first-page',
@@ -471,7 +474,7 @@ export const readingBugs: PlantedBug[] = [
     find: 'isAfterEnd && first.fingerprint === known',
     put: 'first.fingerprint === known',
     caughtBy:
-      'without a total, a pass that failed behind its first page leaves no gap to the next one, which sees %s',
+      'without a total, a pass that failed behind its first page causes no gap in the next one, which sees %s',
   },
   {
     id: 'refusal-is-a-fault',
@@ -481,27 +484,27 @@ export const readingBugs: PlantedBug[] = [
     find: 'page === 1 || !isRefusal(error)',
     put: 'page > 0 || !isRefusal(error)',
     caughtBy:
-      '[P12] where pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
+      '[P12] if pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
   },
   {
     id: 'empty-since-for-ever',
     promise: 'Complete',
-    wrong: 'only page 1 shows that a list is not empty any more, which no oldest-first pass reads',
+    wrong: 'only page 1 shows that a list is no longer empty, and no oldest-first pass reads it',
     in: 'createRefusal',
     find: '(isEmpty && page.page > 1)',
     put: 'page.page > 1',
     caughtBy:
-      'a list that was empty once is no less of a fault when it is empty again a day later, oldest-first too',
+      'a list that was empty once is treated as a fault when it is empty again a day later, also oldest-first',
   },
   {
     id: 'size-of-empty-page',
     promise: 'Complete',
-    wrong: 'an empty page whose size is not said changes the size of the pages before it',
+    wrong: 'an empty page of unstated size changes the size of the pages before it',
     in: 'sizeOf',
     find: 'known ?? asked',
     put: 'asked',
     caughtBy:
-      'a list on one page whose size is not said is proven with few requests, where behind its end there is %s',
+      'a list with one page of unstated size is proven with few requests if the answer behind its end is %s',
   },
   {
     id: 'first-rows-by-their-page',
@@ -511,7 +514,7 @@ export const readingBugs: PlantedBug[] = [
     find: 'wasEmpty && page === 1 && listed > 0',
     put: 'false && wasEmpty && page === 1 && listed > 0',
     caughtBy:
-      'a total that counts the rows of its page hides none of the first rows of an empty list: %s, pages of 50 said to be of %i',
+      'a total that counts only the rows of its page hides none of the first rows of an empty list: %s, pages of 50 claimed as %i',
   },
   {
     id: 'scan-ends-with-its-page',
@@ -521,7 +524,7 @@ export const readingBugs: PlantedBug[] = [
     find: '!(isFirst || isShort)',
     put: '!(isFirst && isShort)',
     caughtBy:
-      'a total that counts the rows of its page proves no first page that is shorter than it says',
+      'a total that counts only the rows of its page does not prove a first page that is shorter than it claims',
   },
   {
     id: 'steps-back-for-one',
@@ -530,27 +533,27 @@ export const readingBugs: PlantedBug[] = [
     in: 'pagesBack',
     find: 'Math.max(1, page - step.toPage)',
     put: 'Math.min(1, page - step.toPage + 1)',
-    caughtBy: '200 passes over 100 pages cost at most twice those of an honest service: %s',
+    caughtBy: '200 passes over 100 pages cost at most twice as much as with an honest service: %s',
   },
   {
     id: 'empty-list-believed-at-once',
     promise: 'Unlisted after two readings',
     wrong:
-      'a list that was empty once, long ago, and had rows since is believed to be empty at once',
+      'a list that was empty once, long ago, and had rows since is trusted to be empty at once',
     in: 'createRefusal',
     find: 'isEmpty !== isNotedEmpty',
     put: 'isEmpty && !isNotedEmpty',
     caughtBy:
-      'a list that is empty when it is read again after a long time is no less of a fault, and one that had rows between',
+      'a list is treated as a fault if it is empty after a long pause, or after it had rows in between',
   },
   {
     id: 'coins-gone-at-once',
     promise: 'Unlisted after two readings',
-    wrong: 'coins that are suddenly missing altogether are no longer listed at once',
+    wrong: 'coins that are suddenly all missing are no longer listed at once',
     in: 'syncCoins',
     find: 'records.length + rejects.length === 0',
     put: 'records.length + rejects.length < 0',
     caughtBy:
-      'a list of %s that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while',
+      'a list of %s that is suddenly empty is treated as a fault until it has been empty for a while',
   },
 ];

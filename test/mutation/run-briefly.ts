@@ -10,7 +10,7 @@ export type BriefRun = {
   env?: Record<string, string>;
 };
 
-/** Runs a program to its end; after `maxMs`, or at the signal, it is ended with everything it has started. */
+/** Runs a program to its end; after `maxMs`, or at the signal, it is killed with all its children. */
 export async function runBriefly(
   program: string,
   args: string[],
@@ -21,7 +21,7 @@ export async function runBriefly(
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own: what a failing test leaves behind ends with it.
+    // Its own process group, so that the children of a failing test end with it.
     detached: true,
   });
   const ended: Ended = { code: null, output: '' };
@@ -49,6 +49,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nobody of it is left.
+    // No process of the group is left.
   }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { filesOfTest, readTestFiles, titlePattern } from './named-tests.ts';
 import { runBriefly } from './run-briefly.ts';
 
-/** `failed` holds the words of the first failure; `absent`: no test of this title ran. */
+/** `failed` holds the message of the first failure; `absent`: no test with this title ran. */
 export type TestVerdict =
   | { kind: 'passed' }
   | { kind: 'failed'; words: string }
@@ -25,7 +25,7 @@ const report = z.object({
 });
 type Report = z.infer<typeof report>;
 
-/** Runs the tests of these titles in a work tree; the answer tells of each. */
+/** Runs the tests with these titles in a working tree; returns the result of each. */
 export async function runNamedTests(
   folder: string,
   titles: string[],

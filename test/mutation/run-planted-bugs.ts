@@ -1,4 +1,4 @@
-// Plants each bug of the table and demands that its test fails: npm run planted-bugs -- [--only <bug>]
+// Plants each bug of the table and requires that its test fails: npm run planted-bugs -- [--only <bug>]
 import { parseArgs } from 'node:util';
 import { startEmbeddedServer } from '../support/embedded-server.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -9,7 +9,7 @@ import { copyWorkTree, type WorkCopy } from './work-copy.ts';
 const baselineMaxMs = 300_000;
 const variantMaxMs = 90_000;
 
-/** The second is what Vitest's report has in place of the first. */
+/** Vitest's report has the second in place of the first. */
 const timedOut = /\btimed out in \d+ms|STACK_TRACE_ERROR/;
 
 /** Null: caught. */
@@ -48,7 +48,7 @@ try {
   await server.close();
 }
 
-/** All named tests where nothing is planted; those that do not pass there prove nothing. */
+/** All named tests without a planted bug; a test that does not pass here proves nothing. */
 async function runBaseline(): Promise<Map<string, Outcome>> {
   const options = { maxMs: baselineMaxMs, databaseUrl: server.url, signal };
   const tests = chosen.map(({ caughtBy }) => caughtBy);
@@ -56,7 +56,7 @@ async function runBaseline(): Promise<Map<string, Outcome>> {
   const unsound = new Map<string, Outcome>();
   for (const { id, caughtBy } of chosen) {
     let verdict = verdictOf(caughtBy);
-    // On a busy machine a test may need to be alone, as it is with its bug.
+    // On a busy machine a test may have to run alone, as it does with its bug.
     if (verdict.kind === 'failed' && timedOut.test(verdict.words))
       verdict = (await runNamedTests(copy.folder, [caughtBy], options))(caughtBy);
     if (verdict.kind === 'passed') continue;
@@ -76,7 +76,7 @@ async function tryBug(tree: WorkCopy, bug: PlantedBug): Promise<Outcome> {
     if (verdict.kind !== 'failed')
       return { problem: `SURVIVES: its test ${verdict.kind}`, words: '' };
     const { words } = verdict;
-    // A test that only runs out of time has not said what is wrong.
+    // A test that only times out does not show the bug.
     if (timedOut.test(words)) return { problem: 'its test timed out', words };
     return { problem: null, words };
   } catch (error) {

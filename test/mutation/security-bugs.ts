@@ -1,11 +1,11 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Attacks that would succeed: answers that block the event loop, and pages that others read. */
+/** Attacks that would succeed: answers that block the event loop, and pages that others can read. */
 export const securityBugs: PlantedBug[] = [
   {
     id: 'other-sites-read',
     promise: 'Secrets',
-    wrong: 'a page of another site is answered with the password that the browser knows',
+    wrong: 'a page of another site is answered with the password stored in the browser',
     in: 'refuseBySite',
     find: "!== 'cross-site'",
     put: '!== undefined',
@@ -15,7 +15,7 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'short-token',
     promise: 'Secrets',
-    wrong: 'a token that can be guessed guards pages that the network can reach',
+    wrong: 'a token that can be guessed protects pages that the network can reach',
     in: 'checkStatusPages',
     find: '>= tokenLengthMin',
     put: '>= tokenLengthMin - tokenLengthMin',
@@ -24,7 +24,7 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'wrong-hint-told',
     promise: 'Hints',
-    wrong: 'the answer to a wrong token says that hints are switched on',
+    wrong: 'the answer to a wrong token discloses that hints are enabled',
     in: 'refuseHint',
     find: 'await c.notFound()',
     put: "c.text('wrong token\\n', 401)",
@@ -33,35 +33,36 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'hints-unbounded',
     promise: 'Hints',
-    wrong: 'whoever sends hints without end has the lists read without end',
+    wrong: 'a client that sends endless hints causes endless list requests',
     in: 'turnMs',
     find: '1_000',
     put: '1',
     caughtBy:
-      'of a flood at two daemons each list costs one request a second, and the last hint is served',
+      'a flood of hints at two daemons costs one request per list and second, and the last hint is honoured',
   },
   {
     id: 'hint-behind-a-look',
     promise: 'Hints',
-    wrong: 'a hint that comes while a list is looked at is taken for the one that is served',
+    wrong: 'a hint that arrives during a read of the list counts as served by it',
     in: 'engine.add_hints',
     find: 'h.subject = l.subject AND h.taken_at IS NULL',
     put: 'h.subject = l.subject',
-    caughtBy: 'a hint that comes while a look is under way causes another look',
+    caughtBy: 'a hint that arrives during a read causes another read',
   },
   {
     id: 'hint-gone-with-its-look',
     promise: 'Hints',
-    wrong: 'a hint whose look fails is forgotten',
+    wrong: 'a hint whose read fails is lost',
     in: 'endLook',
     find: 'and ${fruitless !== null}',
     put: 'and true',
-    caughtBy: 'a hint whose look fails is served later, and the failure leaves the list as it was',
+    caughtBy:
+      'a hint whose read fails is retried later, and the failure does not change the state of the list',
   },
   {
     id: 'unseen-form-unsaid',
     promise: 'Secrets',
-    wrong: 'the doctor says nothing of a chain on which a wrong letter cannot be seen',
+    wrong: 'the doctor does not report a chain on which a wrong letter cannot be detected',
     in: 'findOdd',
     find: "form === 'strange' || form === 'other'",
     put: "form === 'misfit'",
@@ -71,7 +72,7 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'values-without-end',
     promise: 'Proportional',
-    wrong: 'an answer of millions of small values blocks everything else while it is parsed',
+    wrong: 'parsing an answer of millions of small values blocks the event loop',
     in: 'openEnvelope',
     find: 'answerValues',
     put: 'answerBytes',
@@ -80,8 +81,7 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'names-without-end',
     promise: 'Proportional',
-    wrong:
-      'an answer whose fields all have different names blocks everything else while it is parsed',
+    wrong: 'parsing an answer whose fields all have different names blocks the event loop',
     in: 'openEnvelope',
     find: 'values > limits.answerNames.max',
     put: 'values > limits.answerValues.max',
@@ -91,11 +91,12 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'exact-length-without-end',
     promise: 'Proportional',
-    wrong: 'a long answer with one number of many digits blocks everything else while it is parsed',
+    wrong: 'parsing a long answer with one number of many digits blocks the event loop',
     in: 'parseKeepingDigits',
     find: 'limits.exactLength',
     put: 'limits.answerBytes',
-    caughtBy: 'of more than a MiB with a number of many digits is refused before it is parsed',
+    caughtBy:
+      'of more than one MiB that has a number of many digits is refused before it is parsed',
   },
   {
     id: 'rejects-without-end',
@@ -104,7 +105,8 @@ export const securityBugs: PlantedBug[] = [
     in: 'decodeRows',
     find: "assertWithin('answerRejects', counted); assertWithin('rejectsLength', length);",
     put: "assertWithin('answerRejects', 0);",
-    caughtBy: 'leaves so many rejects at the most, and their rows so many characters',
+    caughtBy:
+      'leaves a limited number of rejects, with a limited number of characters of their rows',
   },
   {
     id: 'backslashes-tried-from-each',
@@ -118,17 +120,17 @@ export const securityBugs: PlantedBug[] = [
   {
     id: 'redacted-in-one-go',
     promise: 'Proportional',
-    wrong: 'the rejects of an answer are redacted while everything else waits',
+    wrong: 'redacting the rejects of an answer blocks the event loop',
     in: 'sliceLength',
     find: '16 * 1024',
     put: 'Number.POSITIVE_INFINITY',
     caughtBy:
-      'the most rejects of an answer are redacted in slices, the row that several keep once',
+      'the maximum number of rejects is redacted in slices, and a row that several rejects share only once',
   },
   {
     id: 'notifications-uncounted',
     promise: 'Proportional',
-    wrong: 'each notification that any role sends makes the worker ask the database',
+    wrong: 'each notification by any role causes a database query of the worker',
     in: 'listenClientOf',
     find: 'this.held.has(notification.channel)',
     put: "this.held.has('')",
@@ -142,16 +144,16 @@ export const securityBugs: PlantedBug[] = [
     find: 'r.source = any(${sql.param(sources)}::text[])',
     put: 'r.source = any(${sql.param(sources)}::text[]) and r.source = i.source',
     caughtBy:
-      'thousands of rejects that differ only in their payload are stored without reading all others for each',
+      'each of thousands of rejects that differ only in their payload is stored without reading all others',
   },
   {
     id: 'every-notification-wakes',
     promise: 'Proportional',
-    wrong: 'each notification that any role sends makes the daemons ask the database',
+    wrong: 'each notification by any role causes a database query of the daemons',
     in: 'keepListening',
     find: 'wakes.get(channel)?.call()',
     put: 'channels[channel]?.()',
-    caughtBy: 'of a flood of notifications few wake the listener, and the last one always does',
+    caughtBy: 'few of a flood of notifications wake the listener, and the last one always does',
   },
   {
     id: 'feed-page-of-any-size',
@@ -176,7 +178,7 @@ export const securityBugs: PlantedBug[] = [
     id: 'any-authority',
     promise: 'Secrets',
     wrong:
-      'a certificate that every user may write decides whom the program takes for its database',
+      'a certificate that every user may write decides which server the program trusts as its database',
     in: 'inspectLinkFiles',
     find: 'return [(error as Error).message];',
     put: 'return String(error).slice(0, 0).split(/(?!)/).slice(1);',

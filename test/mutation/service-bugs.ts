@@ -1,6 +1,6 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes between the service and the program: numbers, requests, the budget, secrets. */
+/** Mistakes in requests to the service: numbers, attempts, the budget, secrets. */
 export const serviceBugs: PlantedBug[] = [
   {
     id: 'amount-through-number',
@@ -9,7 +9,7 @@ export const serviceBugs: PlantedBug[] = [
     in: 'readDecimal',
     find: '? text',
     put: '? String(Number(text))',
-    caughtBy: 'is kept digit for digit, whatever its length',
+    caughtBy: 'is kept digit for digit, at any length',
   },
   {
     id: 'trailing-zeros-lost',
@@ -18,12 +18,12 @@ export const serviceBugs: PlantedBug[] = [
     in: 'readDecimal',
     find: '? text',
     put: "? text.replace(/(\\.\\d*?)0+$/, '$1')",
-    caughtBy: 'is kept digit for digit, whatever its length',
+    caughtBy: 'is kept digit for digit, at any length',
   },
   {
     id: 'nan-accepted',
     promise: 'Exact',
-    wrong: 'NaN is an amount, since PostgreSQL takes it',
+    wrong: 'NaN counts as an amount, because PostgreSQL accepts it',
     in: 'plainOrExponent',
     find: '-?(\\d+)(?:\\.(\\d+))?(?:[eE]([+-]?\\d+))?',
     put: '(?:NaN|-?(\\d+)(?:\\.(\\d+))?(?:[eE]([+-]?\\d+))?)',
@@ -50,26 +50,26 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'status-is-enough',
     promise: 'Complete',
-    wrong: 'HTTP 200 is a success whatever the code in the body',
+    wrong: 'HTTP 200 counts as a success whatever the code in the body is',
     in: 'judgeBody',
     find: "envelope.code === '0' &&",
     put: '',
-    caughtBy: 'of a large page gives up after three codes, so that a smaller page is tried soon',
+    caughtBy: 'of a large page ends after three error codes, so that a smaller page is tried soon',
   },
   {
     id: 'pause-of-one-process',
     promise: 'Budget',
-    wrong: 'a 429 holds back only the process that met it',
+    wrong: 'a 429 pauses only the process that received it',
     in: 'createServiceTransport',
     find: 'tickets.pause(failure.pauseMs ?? delayMs)',
     put: 'abortableSleep(failure.pauseMs ?? delayMs, signal)',
     also: [{ in: 'createServiceTransport', find: 'tickets,', put: '' }],
-    caughtBy: 'with %j they pause as after any other fault',
+    caughtBy: 'with %j all requests pause as after any other fault',
   },
   {
     id: 'retry-after-uncapped',
     promise: 'Budget',
-    wrong: 'a service may pause everybody for years',
+    wrong: 'a service may pause all processes for years',
     in: 'pauseMaxMs',
     find: '120_000',
     put: 'Number.POSITIVE_INFINITY',
@@ -78,7 +78,7 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'pause-overtaken',
     promise: 'Budget',
-    wrong: 'a ticket that was waiting when the pause came goes out during it',
+    wrong: 'a ticket that was waiting when the pause began is used during it',
     in: 'shareTickets',
     find: 'pauses === pausesBefore',
     put: 'pauses >= pausesBefore',
@@ -88,38 +88,38 @@ export const serviceBugs: PlantedBug[] = [
     id: 'pause-without-a-budget',
     promise: 'Budget',
     wrong:
-      'without a budget a pause that the service asked for holds back nobody but the process that was asked',
+      'without a budget a pause that the service requested applies only to the process that received it',
     in: 'ledger.take_tickets',
     find: ', t.paused_until',
     put: '',
-    caughtBy: '[H9] a pause holds back both processes (budget %s)',
+    caughtBy: '[H9] a pause stops both processes (budget %s)',
   },
   {
     id: 'idle-time-saved-up',
     promise: 'Budget',
-    wrong: 'slots that passed unused are given out in one burst',
+    wrong: 'unused slots are granted in one burst',
     in: 'engine.take_slots',
     find: 'greatest(ahead, -0.05, hold,',
     put: 'greatest(ahead, -10, nullif(hold, 0),',
-    caughtBy: 'an idle time is not saved up for a burst',
+    caughtBy: 'unused budget is not saved up for a burst',
   },
   {
     id: 'nonce-as-the-key',
     promise: 'Budget',
-    wrong: 'a request that another one has overtaken is taken for a refused key',
+    wrong: 'a request that another one has overtaken counts as a refused key',
     in: 'isOfNonce',
     find: '/nonce/i',
     put: '/no such word/',
-    caughtBy: '[H16] is repeated after HTTP %i that names the nonce, whoever overtook it',
+    caughtBy: '[H16] is retried after HTTP %i that names the nonce, whichever request overtook it',
   },
   {
     id: 'nonce-of-the-process',
     promise: 'Budget',
-    wrong: 'the nonce is the clock of the process, not the ticket’s',
+    wrong: 'the nonce is the clock of the process, not that of the ticket',
     in: 'exchange',
     find: 'ticket.nonce',
     put: 'ticket.nonce && String(clock())',
-    caughtBy: 'asks for transactions with the configured names and signs the request',
+    caughtBy: 'requests transactions with the configured names and signs the request',
   },
   {
     id: 'nonce-from-the-clock',
@@ -134,7 +134,7 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'ticket-of-the-first-attempt',
     promise: 'Budget',
-    wrong: 'a repeated request carries the nonce and the signature of the first',
+    wrong: 'a retried request has the nonce and the signature of the first attempt',
     in: 'createRequestSender',
     find: 'await tickets.take(call.lane, signal)',
     put: `tickets.kept.get(call) ?? (await tickets.take(call.lane, signal));
@@ -157,25 +157,25 @@ export const serviceBugs: PlantedBug[] = [
     find: '0.09, 0.06, 0.03',
     put: "'infinity', 'infinity', 'infinity'",
     caughtBy:
-      'are for the first lane behind all that are given out; a lower one is told when to ask again',
+      'go to the first lane behind all that are granted; a lower lane learns when to ask again',
   },
   {
     id: 'lane-order-reversed',
     promise: 'Lanes',
-    wrong: 'the backlog books further ahead than what is current',
+    wrong: 'the backlog books further ahead than the lane of current rows',
     in: 'engine.share_slots',
     find: '0.09, 0.06, 0.03',
     put: '0.03, 0.06, 0.09',
-    caughtBy: 'the database shares slots as the model does',
+    caughtBy: 'the database distributes slots exactly as the model does',
   },
   {
     id: 'lane-without-floor',
     promise: 'Lanes',
-    wrong: 'a lane may be passed over for ever',
+    wrong: 'a lane may be skipped for ever',
     in: 'engine.share_slots',
     find: 'OR own >= others',
     put: '',
-    caughtBy: 'go to a lane that others have passed over seven times, as the eighth',
+    caughtBy: 'go to a lane that was passed over seven times as the eighth',
   },
   {
     id: 'deferred-in-its-slot',
@@ -187,7 +187,7 @@ export const serviceBugs: PlantedBug[] = [
       await abortableSleep(ticket.backInMs, signal);
       return await attemptInSlot(call, turn, signal, onSent);
     }`,
-    caughtBy: 'a request whose lane has to wait gives its slot to a higher one meanwhile',
+    caughtBy: 'a request whose lane has to wait gives its slot to a higher lane meanwhile',
   },
   {
     id: 'slots-first-come',
@@ -196,7 +196,7 @@ export const serviceBugs: PlantedBug[] = [
     in: 'createSemaphore',
     find: 'ready.find(({ passes }) => passes >= passesMax) ?? ready[0]',
     put: 'ready.find(({ passes }) => passes >= passesMax) ?? ready.at(-1)',
-    caughtBy: 'go to the highest lane that waits, in each lane in order of arrival',
+    caughtBy: 'go to the highest waiting lane, and within a lane in order of arrival',
   },
   {
     id: 'slots-without-floor',
@@ -205,16 +205,16 @@ export const serviceBugs: PlantedBug[] = [
     in: 'passesMax',
     find: '3',
     put: 'Number.POSITIVE_INFINITY',
-    caughtBy: 'come to each lane after three of higher ones',
+    caughtBy: 'go to each lane after three slots of higher ones',
   },
   {
     id: 'redirect-followed',
     promise: 'Secrets',
-    wrong: 'a redirect takes the signed headers to another address',
+    wrong: 'a redirect sends the signed headers to another address',
     in: 'connections',
     find: 'new Agent({ headersTimeout: 0, bodyTimeout: 0 })',
     put: "new Agent({ headersTimeout: 0, bodyTimeout: 0 }).compose((await import('undici')).interceptors.redirect({ maxRedirections: 3 }))",
-    caughtBy: 'that redirects is not followed, and names the setting',
+    caughtBy: 'with a redirect is not followed, and the error names the setting',
   },
   {
     id: 'body-without-end',
@@ -232,7 +232,7 @@ export const serviceBugs: PlantedBug[] = [
     in: 'parseSigningKey',
     find: 'WALLET_API_SECRET is not a readable',
     put: 'WALLET_API_SECRET: ${secret} is not a readable',
-    caughtBy: 'never shows in the error for %s, which names the setting',
+    caughtBy: 'never appears in the error for %s, which names the setting',
   },
   {
     id: 'encoded-secret-shown',
@@ -246,7 +246,7 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'token-by-prefix',
     promise: 'Secrets',
-    wrong: 'whatever begins with the token is let in',
+    wrong: 'any token that begins with the right one is accepted',
     in: 'isToken',
     find: 'digest(given)',
     put: 'digest(given.slice(0, token.length))',
@@ -255,17 +255,17 @@ export const serviceBugs: PlantedBug[] = [
   {
     id: 'outage-floods-the-log',
     promise: 'Honest',
-    wrong: 'an outage writes a line for each attempt of each request',
+    wrong: 'an outage logs a line for each attempt of each request',
     in: 'createRetryLog',
     find: 'Math.abs(clock() - at) >= quietMs',
     put: 'Math.abs(clock() - at) >= 0 * quietMs',
     caughtBy:
-      'is logged at a higher level if its fault lasts, once a minute with the number of failures',
+      'is logged at a higher level if its fault persists, once a minute with the number of failures',
   },
   {
     id: 'empty-lists-show-a-filter',
     promise: 'Honest',
-    wrong: 'the type parameter is called honoured where no list has a row',
+    wrong: 'the type parameter counts as honoured if no list has a row',
     in: 'checkTypeName',
     find: 'if (samples.every(({ wide }) => wide.records.length === 0)) return tooFewRows(name);',
     put: '',

@@ -1,11 +1,11 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes in saying how things stand. */
+/** Mistakes in reporting the status. */
 export const statusBugs: PlantedBug[] = [
   {
     id: 'status-without-database-problems',
     promise: 'Honest',
-    wrong: 'only the queue counts for the verdict: a daemon that is gone leaves all well',
+    wrong: 'only the queue counts for the verdict: without a daemon everything seems well',
     in: 'listProblems',
     find: '!isSeen || !ofQueue.has(name)',
     put: 'isSeen && ofQueue.has(name)',
@@ -14,12 +14,12 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'queue-untold',
     promise: 'Honest',
-    wrong: 'the view of problems never has one of the queue, which a daemon alone can see',
+    wrong: 'the view of problems never contains a queue problem, which only a daemon can see',
     in: 'watchProblems',
     find: 'others.length > 0',
     put: 'others.length > 9',
     caughtBy:
-      'a problem that only a daemon can see is told once it is seen twice, until it is not seen any more',
+      'a problem that only a daemon can see is reported from the second sight on, until it is no longer seen',
   },
   {
     id: 'rejects-for-values',
@@ -29,21 +29,21 @@ export const statusBugs: PlantedBug[] = [
     in: 'unreadableValues',
     find: "source like 'transaction-%' and order_no",
     put: "source like 'transaction-detail-%' and order_no",
-    caughtBy: 'a value that both list and detail show unreadably counts once, as in the problem',
+    caughtBy: 'a value that cannot be read in list and detail counts once, as in the problem',
   },
   {
     id: 'silence-is-no-problem',
     promise: 'Honest',
-    wrong: 'a daemon that has gone is no problem: the last word of its lists stands',
+    wrong: 'a missing daemon is no problem: the last state of its lists stays',
     in: 'engine.problems_of',
     find: 'WHERE f.is_silent',
     put: 'WHERE f.is_silent AND f.last_sign_at IS NULL',
-    caughtBy: 'is one problem, and not one of each list',
+    caughtBy: 'is one problem, and not one for each list',
   },
   {
     id: 'status-warning-as-critical',
     promise: 'Honest',
-    wrong: 'a warning turns the verdict critical',
+    wrong: 'a warning makes the verdict critical',
     in: 'verdictOn',
     find: 'some(isCritical)',
     put: 'length > 0',
@@ -53,7 +53,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'page-believes-silence',
     promise: 'Honest',
-    wrong: 'a page that hears nothing goes on showing the last verdict',
+    wrong: 'a page without events continues to show the last verdict',
     in: 'statusScript',
     find: `watchdog = setTimeout(cutOff, silenceMs);
     banner`,
@@ -63,7 +63,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'page-cut-off-unsaid',
     promise: 'Honest',
-    wrong: 'a page that is cut off says so in its title alone, not at its top',
+    wrong: 'a page whose connection is lost shows it only in its title, not at its top',
     in: 'statusScript',
     find: 'if (banner.textContent !== words) banner.textContent = words',
     put: 'if (banner.textContent === words) return',
@@ -72,7 +72,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'page-stays-cut-off',
     promise: 'Honest',
-    wrong: 'the banner stays although events come again',
+    wrong: 'the banner stays although events arrive again',
     in: 'statusScript',
     find: "banner.textContent = '';",
     put: '',
@@ -82,7 +82,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'page-claims-while-paused',
     promise: 'Honest',
-    wrong: 'the title of a page that nobody looks at keeps its last verdict',
+    wrong: 'the title of a hidden page keeps its last verdict',
     in: 'statusScript',
     find: "document.title = 'Paused · wallet-ledger';",
     put: '',
@@ -91,7 +91,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'events-only-of-news',
     promise: 'Honest',
-    wrong: 'a tick without news sends no event, and a live page takes itself for cut off',
+    wrong: 'a tick without news sends no event, and a live page shows a lost connection',
     in: 'createEventWriter',
     find: 'sent.set(name, part);',
     put: `sent.set(name, part);
@@ -102,7 +102,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'readiness-quotes-the-service',
     promise: 'Secrets',
-    wrong: 'the page that is open to all quotes the words of a problem',
+    wrong: 'the public page quotes the text of a problem',
     in: 'addReadiness',
     find: '.map(({ name, severity }) => ({ name, severity }))',
     put: '',
@@ -111,7 +111,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'status-check-always-well',
     promise: 'Honest',
-    wrong: 'status --check ends with 0 whatever stands',
+    wrong: 'status --check exits with 0 whatever problems exist',
     in: 'status',
     find: '> 0',
     put: '< 0',
@@ -120,7 +120,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'status-makes-a-schema',
     promise: 'Honest',
-    wrong: 'a look at a database without a ledger goes on as if there were one',
+    wrong: 'a read of a database without a ledger continues as if there were one',
     in: 'refuseOtherVersions',
     find: '===',
     put: '>=',
@@ -134,7 +134,7 @@ export const statusBugs: PlantedBug[] = [
     in: 'readRow',
     find: 'not is_final',
     put: 'not is_final and is_listed',
-    caughtBy: 'counts, streams, pools, balances, runs and errors are those of the tables',
+    caughtBy: 'counts, streams, pools, balances, runs and errors equal those of the tables',
   },
   {
     id: 'guess-at-full-speed',
@@ -149,7 +149,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'health-without-reserve',
     promise: 'Honest',
-    wrong: 'no connection is kept for /healthz while all others are at work',
+    wrong: 'no connection is reserved for /healthz while all others are busy',
     in: 'spareMax',
     find: '64',
     put: '0',
@@ -159,7 +159,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'rejects-makes-a-schema',
     promise: 'Honest',
-    wrong: 'a command that lists rejects brings the schema up to date first',
+    wrong: 'a command that lists rejects migrates the schema first',
     in: 'rejects',
     find: 'openExistingLedger',
     put: 'openMigratedLedger',
@@ -170,7 +170,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'coin-of-transactions-has-no-page',
     promise: 'Pages',
-    wrong: 'a coin that only transactions have is named on pages and has none itself',
+    wrong: 'a coin that only transactions have is named on pages and has no page itself',
     in: 'coinsOfTransactions',
     find: 'select s.symbol from own.totals s union',
     put: 'select null::text as symbol union',
@@ -188,7 +188,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'interrupted-by-the-database',
     promise: 'Exit codes',
-    wrong: 'Ctrl-C during a wait for the database ends as a failure of the database',
+    wrong: 'Ctrl-C during a wait for the database exits as a failure of the database',
     in: 'isOfStop',
     find: "'interrupted', 'database-unreachable', 'queue-unreachable'",
     put: "'interrupted'",
@@ -197,7 +197,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'watch-without-a-reader',
     promise: 'A stop is a stop',
-    wrong: 'a view that follows the ledger goes on when nobody reads it any more',
+    wrong: 'a view that follows the ledger continues when nobody reads it any more',
     in: 'untilReaderLeaves',
     find: 'left.abort()',
     put: 'left.signal',
@@ -206,7 +206,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'silence-of-the-program',
     promise: 'Honest',
-    wrong: 'the service is blamed for a silence in which nothing was asked of it',
+    wrong: 'the service is blamed for a silence although no request was sent',
     in: 'waitingWords',
     find: 'if (inFlight === 0)',
     put: 'if (inFlight < 0)',
@@ -225,7 +225,7 @@ export const statusBugs: PlantedBug[] = [
   {
     id: 'page-waits-for-silence',
     promise: 'Honest',
-    wrong: 'a page waits on a connection on which nothing comes back',
+    wrong: 'a page waits on a connection that returns nothing',
     in: 'lendUntil',
     find: "signal.addEventListener('abort', cut, { once: true });",
     put: '',

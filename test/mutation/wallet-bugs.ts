@@ -1,11 +1,11 @@
 import type { PlantedBug } from './planted-bug.ts';
 
-/** Mistakes in keeping several wallets apart. */
+/** Mistakes in separating several wallets. */
 export const walletBugs: PlantedBug[] = [
   {
     id: 'views-of-every-wallet',
     promise: 'Several wallets',
-    wrong: 'the views through which the program works show the rows of every wallet',
+    wrong: 'the internal views of the program show the rows of every wallet',
     in: 'engine.make_own_views',
     find: 'WHERE wallet = engine.wallet()',
     put: 'WHERE true',
@@ -33,7 +33,7 @@ export const walletBugs: PlantedBug[] = [
     id: 'views-without-a-barrier',
     promise: 'Several wallets',
     wrong:
-      'the conditions of a role of one wallet meet the rows of others, and their errors name the values',
+      'the conditions of a role of one wallet are evaluated on rows of others, and their errors contain the values',
     in: 'engine.settle_barriers',
     find: 'EXISTS (SELECT FROM engine.reader_wallets)',
     put: 'NOT EXISTS (SELECT FROM engine.reader_wallets)',

@@ -5,17 +5,17 @@ import type { PlantedBug } from './planted-bug.ts';
 import { plant, readSources } from './product-sources.ts';
 import { type Ended, runBriefly } from './run-briefly.ts';
 
-/** A work tree in the temporary directory, in which bugs may be planted. */
+/** A working tree in the temporary directory, in which bugs can be planted. */
 export type WorkCopy = {
   folder: string;
-  /** Plants them; the returned function takes them out again. */
+  /** Plants the bugs; the returned function removes them. */
   plant(...bugs: PlantedBug[]): () => void;
-  /** Compiles the program as it is now, types included; code 0 when it is sound. */
+  /** Compiles the program as it is now, types included; code 0 if it is correct. */
   compile(signal: AbortSignal): Promise<Ended>;
   remove(): void;
 };
 
-/** Not copied: made anew, or belonging to the machine. */
+/** Not copied: created again, or specific to the machine. */
 const leftOut = new Set([
   'node_modules',
   'dist',

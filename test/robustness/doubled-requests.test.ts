@@ -4,7 +4,7 @@ import { runProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 import { startDoublingProxy } from './doubling-proxy.ts';
 
-test('[H17] a proxy that delivers every request twice: reading is none the worse, and what was generated twice is found and not handed out', async () => {
+test('[H17] with a proxy that sends every request twice, reading is correct, and addresses generated twice are found and not handed out', async () => {
   const { sandbox, env, query } = await withService({
     transactions: 60,
     addressesPerChain: 10,

@@ -45,7 +45,7 @@ const details: Array<[fields: Record<string, string>, stored: object, rejected: 
   [{ memo: `"${escapedNul}"` }, { fee: '0.10', extra: { memo: '\ufffd' } }, []],
 ];
 
-test('[V1 V2 V3 V4 V6 V7 V8 V12] details with bad fields: the good ones are stored, the bad ones kept, no other row waits', async () => {
+test('[V1 V2 V3 V4 V6 V7 V8 V12] of details with bad fields the good fields are stored and the bad ones kept as rejects, and no other row waits', async () => {
   const { service, env, query } = await withListingService();
   service.lists.set(
     'deposit',
@@ -74,7 +74,7 @@ test('[V1 V2 V3 V4 V6 V7 V8 V12] details with bad fields: the good ones are stor
   for (const sum of await sums(query)) expect(sum).toMatch(/^-?\d+(\.\d+)?$/);
 });
 
-test('[V5] amounts at the limit of what is accepted leave room for their sums', async () => {
+test('[V5] amounts at the accepted limit leave room for their sums', async () => {
   const { service, env, query } = await withListingService();
   const digits = [131_072, 10_000, 1_001, 1_000, 1_000, 999];
   service.lists.set(
@@ -96,7 +96,7 @@ test('[V5] amounts at the limit of what is accepted leave room for their sums', 
   for (const sum of await sums(query)) expect(sum).toMatch(/^-?\d+(\.\d+)?$/);
 });
 
-test('[V1 V2 V4 V8 V14 V17 V18] balances, coins and addresses of every kind: each good row is stored, each bad field kept', async () => {
+test('[V1 V2 V4 V8 V14 V17 V18] of balances, coins and addresses of every kind each good row is stored and each bad field kept as a reject', async () => {
   const { service, env, query } = await withListingService();
   const balance = {
     slip44: 60,
@@ -170,7 +170,7 @@ test('[V1 V2 V4 V8 V14 V17 V18] balances, coins and addresses of every kind: eac
     'select source, field, count(*)::int as n from ledger.rejects group by 1, 2 order by 1, 2',
   );
   expect(rejects).toEqual([
-    // Six that are no text of an address at all, a formula, and one with a blank.
+    // Six texts that are no addresses, a formula, and one with a blank.
     { source: 'address-list', field: 'address', n: 8 },
     { source: 'balance-list', field: 'balance', n: 1 },
     { source: 'balance-list', field: 'contractAddress', n: 1 },
@@ -185,7 +185,7 @@ test('[V1 V2 V4 V8 V14 V17 V18] balances, coins and addresses of every kind: eac
   expect(await failingViews(query)).toEqual([]);
   expect((await runProgram(['status', '--json'], settings)).code).toBe(0);
 
-  // V17: decimals that change are taken over; the ledger says when.
+  // V17: changed decimals are stored, with the time of the change.
   service.snapshots.coin = JSON.stringify([{ ...balance, symbol: 'ok', decimal: 6 }]);
   await runProgram(['sync', 'coins'], settings);
   expect(

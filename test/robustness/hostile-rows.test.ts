@@ -9,7 +9,7 @@ import {
 } from '../support/with-listing-service.ts';
 import { hostileHistory, markOf, type StoredRow } from './hostile-history.ts';
 
-/** 100,000 rows are read by hand now and then: HOSTILE_ROWS=100000. */
+/** For occasional manual runs with 100,000 rows: HOSTILE_ROWS=100000. */
 const rowCount = Number(process.env['HOSTILE_ROWS'] ?? 20_000);
 
 async function storedRows(query: Query): Promise<Map<string, StoredRow>> {
@@ -29,7 +29,7 @@ async function storedRejects(query: Query): Promise<Set<string>> {
   );
 }
 
-/** Rows written and transactions begun so far, our own look at them apart. */
+/** Number of written rows and begun transactions so far, without those of this query. */
 async function counters(query: Query) {
   await programsGone(query);
   await query('select pg_stat_force_next_flush()');
@@ -57,7 +57,7 @@ async function expectAnswers(env: Record<string, string>, query: Query, rejects:
   expect(JSON.parse(listed.stdout).rejects).toHaveLength(rejects);
 }
 
-test(`[P11 V1 V2 V3 V4 V6 V7 V8 V9 V10 V11 V12 V15] of ${rowCount} rows, three in ten hostile, each good part is stored, each bad one kept, in one pass`, async () => {
+test(`[P11 V1 V2 V3 V4 V6 V7 V8 V9 V10 V11 V12 V15] of ${rowCount} rows, three in ten hostile, each good part is stored and each bad one kept as a reject, in one pass`, async () => {
   const { service, env, query } = await withListingService();
   const history = hostileHistory(rowCount, 7, Date.now());
   for (const [name, rows] of Object.entries(history.lists)) service.lists.set(name, rows);
@@ -66,13 +66,13 @@ test(`[P11 V1 V2 V3 V4 V6 V7 V8 V9 V10 V11 V12 V15] of ${rowCount} rows, three i
   await runProgram(['migrate'], env);
   const empty = await counters(query);
   const first = await runProgram(['backfill', '--no-details'], env);
-  // Rows without a key are missing for good, and twins are counted twice by the service.
+  // Rows without a key are missing for good, and the service counts twins twice.
   expect(first.code, first.stderr).toBe(3);
   expect(await storedRows(query)).toEqual(history.stored);
   expect(await storedRejects(query)).toEqual(history.rejected);
   expect(await query('select order_no, field from ledger.transaction_changes')).toEqual([]);
   const before = await counters(query);
-  // PostgreSQL was given no row that it refuses, and no row cost a statement of its own.
+  // PostgreSQL received no row that it refuses, and no row cost a statement of its own.
   expect(before.rolledBack).toBe(empty.rolledBack);
   expect(before.committed - empty.committed).toBeLessThan(rowCount / 20);
   const [{ n: rejects } = {}] = await query('select count(*)::int as n from ledger.rejects');

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { withListingService } from '../support/with-listing-service.ts';
 import { exceedBounds } from './exceed-bounds.ts';
 
-/** `HOSTILE_MINUTES=30 HOSTILE_SEED=7 npx vitest run test/robustness/hostile-run.test.ts` plays for longer. */
+/** `HOSTILE_MINUTES=30 HOSTILE_SEED=7 npx vitest run test/robustness/hostile-run.test.ts` runs for longer. */
 const ms = Number(process.env['HOSTILE_MINUTES'] ?? 0.3) * 60_000;
 const isAlone = process.env['HOSTILE_MINUTES'] !== undefined;
 const seed = Number(process.env['HOSTILE_SEED'] ?? 1);
@@ -30,7 +30,7 @@ const goodRow = (order: number) =>
   });
 
 test(
-  'a service that exceeds every bound at random neither ends nor bloats the daemon, and the good rows are stored',
+  'a service that randomly exceeds every bound neither ends the daemon nor fills its memory, and good rows are stored',
   async () => {
     const { service, env, query } = await withListingService();
     const newestFirst = Array.from({ length: rows }, (_, nth) => goodRow(rows - nth));
@@ -42,13 +42,13 @@ test(
       SYNC_TRANSACTIONS_EVERY: '500ms',
       SYNC_BALANCES_EVERY: '500ms',
       SYNC_ADDRESSES_EVERY: '500ms',
-      // Its addresses are the dearest to check.
+      // Its addresses are the most expensive to check.
       ADDRESS_POOLS: '145:1:2',
       WALLET_TIMEOUT: '5s',
       NODE_OPTIONS: `--import=${pathToFileURL('test/robustness/watch-loop.mjs').href}`,
       WATCH_LOOP_FILE: loopFile,
     };
-    // As users run it: the bundle names each closure anew, which costs time of its own.
+    // Like the users' version: the bundle renames each closure, which costs extra time.
     const daemon = startProgram(['start'], daemonEnv, compiledProgram);
     await daemon.line('"listening"');
     await until(
@@ -61,7 +61,7 @@ test(
       new Promise<null>((done) => setTimeout(done, ms, null)),
     ]);
     expect(ended).toBeNull();
-    // It comes to its senses.
+    // From here on the service answers correctly.
     exceedBounds(service, () => 1, 0);
     const good = `select from ledger.transactions where order_no like 'good-%' and amount = 1.5`;
     await until(async () => (await query(good)).length === rows, settleMs);
@@ -73,7 +73,7 @@ test(
       `${JSON.stringify({ seed, ...figures, ...Object.fromEntries(exceeded) })}\n`,
     );
     expect(figures.memoryMiB).toBeLessThan(memoryMaxMiB);
-    // Beside other tests the processor is not this process's own: only a run by itself is measured.
+    // Next to other tests the process does not have the processor to itself: only a separate run is measured.
     if (isAlone) expect(figures.busyMs).toBeLessThan(busyMaxMs);
     daemon.process.kill('SIGTERM');
     expect((await daemon.ended).code).toBe(0);

@@ -5,7 +5,7 @@ import { withListingService } from '../support/with-listing-service.ts';
 
 const memoryMaxMiB = 400;
 
-test('[V5] 2,100 balances of 1e130000 are rejects; the daemon stays small and goes on', async () => {
+test('[V5] 2,100 balances of 1e130000 are rejects; the daemon stays small and continues', async () => {
   const { service, env, query } = await withListingService();
   service.snapshots.balance = JSON.stringify(
     Array.from({ length: 2_100 }, (_, nth) => ({
@@ -40,7 +40,7 @@ test.each([
   ['balances', '/v1/wallet/balance', 'balance'],
   ['coins', '/v1/wallet/coin', 'coin'],
 ] as const)(
-  '[H5] %s as pages without end stop at the limit, with an error',
+  '[H5] %s in endless pages stop at the limit with an error',
   async (part, path, snapshot) => {
     const { service, env, query } = await withListingService();
     const name = 'n'.repeat(2_500);

@@ -10,7 +10,7 @@ const good = JSON.stringify({ code: 0, data: { pageNo: 1, pageSize: 10, totalSiz
 const bomb = gzipSync(Buffer.alloc(12 * 1024 * 1024, ' '));
 const long = ' '.repeat(20_000);
 
-/** One of each kind of trouble; those with a body leave it to be read, or thrown away. */
+/** One fault of each kind; the caller has to read or discard the bodies. */
 const faults: Array<(response: ServerResponse) => unknown> = [
   (response) => response.writeHead(500).end(long),
   (response) => response.writeHead(429, { 'retry-after': '0' }).end(long),
@@ -42,7 +42,7 @@ server.on('connection', (socket) => {
 const baseUrl = `http://127.0.0.1:${await listen(server)}/api`;
 afterAll(() => closeServer(server));
 
-test('[H18] thousands of requests with a fifth of the answers faulty leave no socket and no unread answer behind', async () => {
+test('[H18] thousands of requests with a fifth of the answers faulty leak no socket and no unread answer', async () => {
   const concurrency = 8;
   const { client, attempts } = await makeClient(baseUrl, {
     concurrency,
@@ -62,7 +62,7 @@ test('[H18] thousands of requests with a fifth of the answers faulty leave no so
   expect(client.requests()).toBeGreaterThan(rounds * 100);
   expect(outcomes).toContain('success');
   expect(attempts.map(({ outcome }) => outcome)).toContain('authentication');
-  // A connection whose answer was thrown away may still be closing while the next one opens.
+  // A connection whose answer was discarded may still be closing while the next one opens.
   expect(mostOpen).toBeLessThanOrEqual(4 * concurrency);
   await until(async () => open.size <= concurrency);
 }, 120_000);

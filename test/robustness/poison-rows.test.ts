@@ -8,12 +8,12 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 const total = 600;
 
 /**
- * PostgreSQL accepts everything that the decoders let through. The poison is therefore a trigger of the test's own that
- * refuses rows, as a later version of PostgreSQL or an operator might.
+ * PostgreSQL accepts everything that the decoders accept. The poison is therefore a trigger of the test that refuses
+ * rows, as a later version of PostgreSQL or an operator might.
  */
-test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejects and all others stored, in few statements', async () => {
+test('[V8] rows of a batch that PostgreSQL refuses are kept as rejects and all others stored, in few statements', async () => {
   const { sandbox, ledger, context } = await withWallet({ transactions: 0 });
-  // Long final: what the service says of a row is then the same in every reading.
+  // Final for a long time: the service returns the same row in every reading.
   const orderNos = sandbox.world.addTransactions(total, {
     type: 'deposit',
     state: 'success',
@@ -49,8 +49,8 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
     expect(stored.rowCount).toBe(total - places.length);
     expect(refused.rows.map((row) => row.order_no)).toEqual(poisoned);
     for (const row of refused.rows) expect(row.payload).toContain(row.order_no);
-    // Each is looked for by halving, in every reading that the pass makes to find what is missing: the first one, three
-    // scans that find nothing, and what looks and searches read before them.
+    // Each is found by bisection, in every reading that the pass makes to find missing rows: the first one, three
+    // scans without a result, and the checks and searches before them.
     const readingsMax = 9;
     const perReading = 1 + places.length * (Math.ceil(Math.log2(total)) + 1);
     expect((await rollbacks()) - before).toBeLessThanOrEqual(readingsMax * perReading);
@@ -62,7 +62,7 @@ test('[V8] of a batch with rows that PostgreSQL refuses, those are kept as rejec
   });
 }, 120_000);
 
-test('[V8] details that PostgreSQL refuses are rejects, put off, and hold up no other', async () => {
+test('[V8] details that PostgreSQL refuses are rejects, are postponed, and delay no other detail', async () => {
   const { ledger, context } = await withWallet({ transactions: 120 });
   await syncTransactions(context, onePass());
   await ledger.pool.query(`create function public.refuse() returns trigger language plpgsql as $$ begin

@@ -9,7 +9,7 @@ const pool = { ADDRESS_POOLS: '60:100:150', POOL_SETTLE: '200ms' };
 async function withPool() {
   const service = await withService({ transactions: 0, addressesPerChain: 20 });
   const env = { ...service.env, ...pool };
-  // The chain's list is known, so that the next thing to come is the request.
+  // The list of the chain is known, so that the next step is the request.
   expect((await runProgram(['sync', 'addresses'], env)).code).toBe(0);
   // As the pass before has shown it.
   await service.query(
@@ -19,7 +19,7 @@ async function withPool() {
   return { ...service, env };
 }
 
-/** Holds a table of the ledger until it is let go: whoever writes to it stands still there. */
+/** Locks a table of the ledger until released: every writer of the table waits there. */
 async function holdTable(service: Service, table: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: String(service.env['DATABASE_URL']) });
   await client.connect();
@@ -28,7 +28,7 @@ async function holdTable(service: Service, table: string): Promise<() => Promise
   return async () => void (await client.query('rollback'));
 }
 
-/** Every generated address is in the pool or was there before; returns how many were generated. */
+/** Asserts that every generated address is in the pool or existed before; returns how many were generated. */
 async function expectNothingLost({ sandbox, query }: Service): Promise<number> {
   const rows = await query(
     `select status, count(*)::int as n from ledger.addresses group by status order by status`,
@@ -44,10 +44,10 @@ async function expectNothingLost({ sandbox, query }: Service): Promise<number> {
 const isSent = (query: Service['query']) => async () =>
   (await query(`select 1 from ledger.address_requests where state = 'sent'`)).length === 1;
 
-test('[A2] killed after the answer and before it is stored, no address is lost and none is generated for it again', async () => {
+test('[A2] after a kill between the answer and its storage no address is lost or generated again', async () => {
   const service = await withPool();
   const { sandbox, env, query } = service;
-  // Storing an address looks for its deposits.
+  // Storing an address searches for its deposits.
   const letGo = await holdTable(service, 'transactions');
   const program = startProgram(['pool', 'refill', '60'], env);
   await until(async () => sandbox.world.generated(60) === 150);
@@ -70,7 +70,7 @@ function waiting(query: Service['query']) {
     and wait_event_type = 'Lock' and query like '%engine.recount_use%'`);
 }
 
-test('[A3] killed after the request was planned and before it went out, it is closed without an address', async () => {
+test('[A3] after a kill between plan and request the request is closed without an address', async () => {
   const service = await withPool();
   const { sandbox, env, query } = service;
   const letGo = await holdTable(service, 'request_tickets');
@@ -90,7 +90,7 @@ test('[A3] killed after the request was planned and before it went out, it is cl
   ]);
 });
 
-test('[A7] a process that hangs with its request unsent keeps the others from asking, and sends it when it continues', async () => {
+test('[A7] a process that hangs before it sends its request blocks the others, and sends it when it continues', async () => {
   const service = await withPool();
   const { sandbox, env, query } = service;
   const letGo = await holdTable(service, 'request_tickets');
@@ -99,7 +99,7 @@ test('[A7] a process that hangs with its request unsent keeps the others from as
   stopped.process.kill('SIGSTOP');
   await letGo();
   const other = startProgram(['pool', 'refill', '60'], env);
-  // Its own name, and that of the stopped one beside the name under which it sends.
+  // Its own name, and that of the stopped process next to the name with which it sends.
   await until(async () => (await names(query)).length === 3);
   expect(sandbox.world.generated(60)).toBe(0);
   stopped.process.kill('SIGCONT');

@@ -22,7 +22,10 @@ afterAll(async () => {
 const valid = { name: 'service', host: '127.0.0.1', from: daysFromNow(-2), to: daysFromNow(2) };
 const good = makeCertificate({ ...valid, issuer: authority });
 
-/** Asks a service with this certificate for its coins, trusting the one authority; tells how many requests came in. */
+/**
+ * Requests coins from a service with this certificate, trusting only the one authority; returns the number of requests
+ * that arrived.
+ */
 async function syncCoins(options: ServerOptions) {
   let requests = 0;
   const server = createServer(options, (_request, response) => {
@@ -43,7 +46,7 @@ async function syncCoins(options: ServerOptions) {
   return { ...ended, requests };
 }
 
-test('[H14 S4] a certificate of a trusted authority, for the host, within its time, is accepted', async () => {
+test('[H14 S4] a certificate of a trusted authority for the right host and time is accepted', async () => {
   expect(await syncCoins(good)).toMatchObject({ code: 0, requests: 1 });
 }, 60_000);
 
@@ -76,8 +79,8 @@ const bad: Array<[what: string, options: ServerOptions, reason: RegExp]> = [
   ],
 ];
 
-test('[H14 S4] a certificate that proves nothing, or a protocol that protects nothing, is refused: no request is sent, and the reason is reported', async () => {
-  // Side by side: each is tried eight times.
+test('[H14 S4] with an invalid certificate or an insecure protocol no request is sent, and the reason is reported', async () => {
+  // Concurrently, because each one is tried eight times.
   await Promise.all(
     bad.map(async ([what, options, reason]) => {
       const { code, requests, stderr } = await syncCoins(options);

@@ -57,7 +57,7 @@ describe('a known signature', () => {
 });
 
 describe.each(Object.keys(signingRecipes) as SignerName[])('over HTTP %s', (signer) => {
-  test('lets rightly signed requests in, and no others', async () => {
+  test('accepts correctly signed requests, and no others', async () => {
     const sandbox = await withSandbox({ signer, transactions: 20 });
     const query = 'type=deposit&pageNo=1&pageSize=5';
     const status = async (path: string, options: Parameters<typeof call>[2]) =>
@@ -84,7 +84,7 @@ describe.each(Object.keys(signingRecipes) as SignerName[])('over HTTP %s', (sign
     expect(sandbox.stats.nonces).toBe(3);
   });
 
-  test('has credentials by the seed', async () => {
+  test('derives its credentials from the seed', async () => {
     const [a, b, c] = [
       await withSandbox({ signer, seed: 5 }),
       await withSandbox({ signer, seed: 5 }),
@@ -96,7 +96,7 @@ describe.each(Object.keys(signingRecipes) as SignerName[])('over HTTP %s', (sign
 });
 
 describe('a nonce', () => {
-  test('is taken once', async () => {
+  test('is accepted once', async () => {
     const sandbox = await withSandbox();
     const nonce = '1750000000000';
     expect((await call(sandbox, '/v1/wallet/coin', { nonce })).status).toBe(200);
@@ -112,7 +112,7 @@ describe('a nonce', () => {
     expect((await call(sandbox, '/v1/wallet/coin', { nonce })).status).toBe(200);
   });
 
-  test('that was forgotten is refused for its age', () => {
+  test('that is no longer stored is refused for its age', () => {
     const memory = createNonceMemory(3);
     const taken = ['5', '9', '7', '8', '10'].map((nonce) => memory.use(nonce));
     expect(taken).toEqual([true, true, true, true, true]);
@@ -126,7 +126,7 @@ describe('a nonce', () => {
   });
 });
 
-test('a sandbox without a signer asks for no headers', async () => {
+test('a sandbox without a signer requires no headers', async () => {
   const sandbox = await withSandbox({ signer: 'none' });
   const answer = await fetch(`${sandbox.baseUrl}/v1/wallet/coin`);
   expect(answer.status).toBe(200);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createOrderedRows } from '../../src/sandbox/history/ordered-rows.ts';
 import { forAllSync } from '../support/for-all.ts';
 
-test('ordered rows stay in order, whatever is added and removed, few or many at once', () => {
+test('ordered rows stay in order after any insertions and removals, few or many at once', () => {
   const batches = fc.array(fc.array(fc.nat(100_000), { maxLength: 200 }), { maxLength: 6 });
   forAllSync(batches, fc.array(fc.nat(100_000)))(100, (added, removed) => {
     const rows = createOrderedRows((a, b) => a - b);

@@ -4,8 +4,8 @@ import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { call, callJson } from './signed-call.ts';
 import { withSandbox } from './with-sandbox.ts';
 
-describe('the endpoints', () => {
-  test('give details by orderNo or requestId, and a code for an unknown order', async () => {
+describe('the sandbox endpoints', () => {
+  test('return details by orderNo or requestId, and an error code for an unknown order', async () => {
     const sandbox = await withSandbox({ settleMs: 0 });
     const row = sandbox.world.transactions('withdraw')[0]!;
     const info = (query: string) => callJson(sandbox, '/v1/transaction/info', { query });
@@ -15,7 +15,7 @@ describe('the endpoints', () => {
     expect((await info('')).code).toBe(20001);
   });
 
-  test('give coins and balances, the balances in a page object if configured so', async () => {
+  test('return coins and balances, the balances in a page object if configured so', async () => {
     const sandbox = await withSandbox();
     const { data } = await callJson(sandbox, '/v1/wallet/coin');
     expect(data).toEqual(sandbox.world.coins());
@@ -62,7 +62,7 @@ describe('the endpoints', () => {
     expect((await callJson(sandbox, '/v1/wallet/balance')).code).toBe(0);
   });
 
-  test('do not know other paths and methods', async () => {
+  test('refuse other paths and methods', async () => {
     const sandbox = await withSandbox();
     expect((await call(sandbox, '/v1/other')).status).toBe(404);
     expect((await call(sandbox, '/v1/wallet/coin', { body: '{}' })).status).toBe(404);
@@ -106,7 +106,7 @@ describe('a sandbox', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(49);
   });
 
-  test('is steered over HTTP from another process', async () => {
+  test('is controlled over HTTP from another process', async () => {
     const sandbox = await withSandbox({ transactions: 20 });
     const control = async (path: string, body?: object) => {
       const init = body && { method: 'POST', body: JSON.stringify(body) };
@@ -130,7 +130,7 @@ describe('a sandbox', () => {
     expect(sandbox.stats.faults['server-error']).toBe(0);
   });
 
-  test('names the settings that lead to it', async () => {
+  test('names the settings that connect to it', async () => {
     const sandbox = await withSandbox({ signer: 'body-hmac', seed: 3 });
     expect(sandboxSettings(sandbox)).toEqual({
       WALLET_BASE_URL: `http://127.0.0.1:${sandbox.port}/api`,
@@ -146,7 +146,7 @@ describe('a sandbox', () => {
     });
   });
 
-  test('closes while requests hang, and frees its port', async () => {
+  test('closes while requests hang, and releases its port', async () => {
     const sandbox = await startSandbox({ transactions: 1, hangMs: 30_000 });
     sandbox.faults.next.push('hang');
     const hanging = call(sandbox, '/v1/wallet/coin');

@@ -24,7 +24,7 @@ describe('a fault on demand', () => {
     expect(sandbox.stats.faults['rate-limit']).toBe(1);
   });
 
-  test('server-error answers 500, error-code a code with 200, html a page with 200', async () => {
+  test('server-error answers 500, error-code an error code with 200, html a page with 200', async () => {
     const sandbox = await withSandbox();
     sandbox.faults.next.push('server-error', 'error-code', 'html');
     expect((await call(sandbox, coin)).status).toBe(500);
@@ -35,7 +35,7 @@ describe('a fault on demand', () => {
     expect(await page.text()).toContain('<html>');
   });
 
-  test('cut-body ends the answer half-way', async () => {
+  test('cut-body cuts the answer half-way', async () => {
     const sandbox = await withSandbox();
     sandbox.faults.next.push('cut-body');
     const answer = await call(sandbox, coin);
@@ -49,7 +49,7 @@ describe('a fault on demand', () => {
     await expect(call(sandbox, coin)).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } });
   });
 
-  test('hang says nothing until it resets', async () => {
+  test('hang sends nothing until it resets', async () => {
     const sandbox = await withSandbox({ hangMs: 100 });
     sandbox.faults.next.push('hang');
     const began = performance.now();
@@ -67,14 +67,14 @@ describe('a fault on demand', () => {
     expect(sandbox.faults.next).toEqual([]);
   });
 
-  test('meets only paths that match', async () => {
+  test('affects only matching paths', async () => {
     const sandbox = await withSandbox();
     Object.assign(sandbox.faults, { rate: 1, kinds: ['server-error'], match: '/balance' });
     expect((await call(sandbox, coin)).status).toBe(200);
     expect((await call(sandbox, '/v1/wallet/balance')).status).toBe(500);
   });
 
-  test('does no work where it answers before', async () => {
+  test('causes no further work of the endpoint if it answers first', async () => {
     const sandbox = await withSandbox();
     const body = '{"slip44":2}';
     for (const kind of ['rate-limit', 'server-error', 'error-code', 'html', 'reset'] as const) {
@@ -92,7 +92,7 @@ describe('faults at a rate', () => {
     return Array.from({ length: count }, () => pick({ method, path: '/x' }));
   };
 
-  test('come in their share, of every kind but lost answers, seldom hangs, and by the seed', () => {
+  test('have the configured share, all kinds except lost answers, few hangs, and depend on the seed', () => {
     const picks = draws(faultsWith({ rate: 0.2 }), 'GET', 20_000);
     const counts = new Map<FaultKind | null, number>();
     for (const pick of picks) counts.set(pick, (counts.get(pick) ?? 0) + 1);
@@ -103,7 +103,7 @@ describe('faults at a rate', () => {
     expect(draws(faultsWith({ rate: 0.2 }), 'GET', 20_000)).toEqual(picks);
   });
 
-  test('lose the answers of address generations alone', () => {
+  test('lose only the answers of address generations', () => {
     const lost = (method: string) =>
       draws(faultsWith({ lostPostRate: 0.5 }), method, 1_000).filter((k) => k === 'lost-answer');
     expect(lost('GET')).toHaveLength(0);

@@ -17,7 +17,7 @@ const listPath = '/v1/transaction/list';
 
 describe('the transaction list', () => {
   test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
-    'pages through every row exactly once, %s',
+    'shows every row exactly once in its pages, %s',
     async (listOrder) => {
       const sandbox = await withSandbox({ listOrder, settleMs: 0 });
       for (const type of ['deposit', 'withdraw', undefined] as const) {
@@ -36,7 +36,7 @@ describe('the transaction list', () => {
     },
   );
 
-  test('in another order on each request still holds every row once in each', async () => {
+  test('shows every row once also in another order on each request', async () => {
     const sandbox = await withSandbox({ listOrder: 'shuffled', transactions: 60 });
     const read = async () => {
       const { data } = await callJson(sandbox, listPath, { query: 'pageSize=100' });
@@ -49,7 +49,7 @@ describe('the transaction list', () => {
     expect(new Set(second)).toEqual(new Set(first));
   });
 
-  test('has the page object of the document', async () => {
+  test('has the documented page object', async () => {
     const sandbox = await withSandbox({ transactions: 45 });
     const page = async (query: string) => {
       const { data } = await callJson(sandbox, listPath, { query });
@@ -70,7 +70,7 @@ describe('the transaction list', () => {
     expect(await page('pageNo=6')).toMatchObject({ pageNo: 6, listed: 0 });
   });
 
-  test('cuts a page size down to the maximum, or refuses it', async () => {
+  test('reduces a page size to the maximum, or refuses it', async () => {
     const clamping = await withSandbox({ pageSizeMax: 50 });
     const query = 'pageSize=200';
     const { data } = await callJson(clamping, listPath, { query });
@@ -94,7 +94,7 @@ describe('the transaction list', () => {
     expect(data.list[0].orderNo).toBe(sandbox.world.transactions().at(-1)?.orderNo);
   });
 
-  test('listens to other parameter names', async () => {
+  test('accepts other parameter names', async () => {
     const paramNames = { page: 'p', size: 's', chain: 'c', type: 't' };
     const sandbox = await withSandbox({ paramNames });
     const { data } = await callJson(sandbox, listPath, { query: 'p=2&s=5&t=withdraw' });
@@ -107,7 +107,7 @@ describe('the transaction list', () => {
     expect((await callJson(sandbox, listPath, { query })).code).not.toBe(0);
   });
 
-  test('holds hostile rows as they were put in, and their details', async () => {
+  test('keeps hostile rows unchanged, and their details', async () => {
     const sandbox = await withSandbox({ transactions: 3 });
     sandbox.world.addRawListRow('deposit', '{"orderNo":"x","amount":12345678901234567890.1}', {
       orderNo: 'x',
@@ -125,7 +125,7 @@ describe('the transaction list', () => {
 });
 
 describe('the address list', () => {
-  test('pages through the addresses of a chain, generated ones included', async () => {
+  test('shows all addresses of a chain in its pages, generated ones included', async () => {
     const sandbox = await withSandbox({ addressesPerChain: 25 });
     const body = '{"slip44":60,"num":3}';
     const { data } = await callJson(sandbox, '/v1/wallet/address', { body });

@@ -48,7 +48,7 @@ async function control(sandbox: Sandbox, path: string, body?: object) {
 }
 
 describe('the wallets of a sandbox', () => {
-  test('are one with the same key and history as ever, if not configured', () => {
+  test('are one with the same key and history as before, if not configured', () => {
     const { time, wallets } = createWallets({ seed: 7, transactions: 500, arrivalsPerSecond: 2 });
     time.now += 30_000;
     expect(wallets.map(({ name }) => name)).toEqual(['main']);
@@ -59,7 +59,7 @@ describe('the wallets of a sandbox', () => {
   });
 
   test.each(['params-secp256k1', 'params-hmac', 'body-ed25519'] as const)(
-    'have keys of their own with %s, the first one the key of a single wallet',
+    'have their own keys with %s, and the first one has the key of a single wallet',
     async (signer) => {
       const { sandbox, eu, us } = await withTwo({ signer, seed: 3 });
       expect(sandbox.credentials).toEqual((await withSandbox({ signer, seed: 3 })).credentials);
@@ -72,7 +72,7 @@ describe('the wallets of a sandbox', () => {
     },
   );
 
-  test('are told apart by the key, and share neither rows, addresses, nonces nor counts', async () => {
+  test('are distinguished by the key, and share neither rows, addresses, nonces nor counts', async () => {
     const { eu, us } = await withTwo();
     const nonce = String(Date.now() * 10);
     for (const wallet of [eu, us]) {
@@ -103,7 +103,7 @@ describe('the wallets of a sandbox', () => {
     expect(us.stats.signatureFailures).toBe(0);
   });
 
-  test('share the settings but for their keys', async () => {
+  test('share all settings except their keys', async () => {
     const { sandbox, eu, us } = await withTwo();
     expect(sandboxSettings(sandbox)).toEqual({
       WALLETS: 'eu,us',
@@ -133,7 +133,7 @@ describe('transfers between wallets', () => {
       const pairs = transfersBetween(sender, recipient);
       expect(pairs.length).toBeGreaterThan(withdrawals.length * 0.03);
       expect(pairs.length).toBeLessThan(withdrawals.length * 0.07);
-      // Every withdrawal to an address of the recipient is also its deposit.
+      // Every withdrawal to an address of the recipient is also a deposit there.
       expect(pairs).toHaveLength(withdrawals.filter((row) => addresses.has(row.toAddress)).length);
       for (const { withdrawal, deposit } of pairs) {
         expect([deposit.symbol, deposit.amount]).toEqual([withdrawal.symbol, withdrawal.amount]);
@@ -146,7 +146,7 @@ describe('transfers between wallets', () => {
     }
   });
 
-  test('arrive live, independent of which wallet is read and how often', () => {
+  test('arrive while the sandbox runs, whichever wallet is read and however often', () => {
     const options = { wallets: ['a', 'b'], transactions: 300, arrivalsPerSecond: 10 };
     const often = createWorlds(options);
     const seldom = createWorlds(options);
@@ -177,7 +177,7 @@ describe('a fault of one wallet', () => {
   test.each<[FaultKind, number | null]>([
     ['hang', null],
     ['unauthorized', 401],
-  ])('%s leaves the other wallet alone', async (kind, status) => {
+  ])('%s does not affect the other wallet', async (kind, status) => {
     const { sandbox, eu, us } = await withTwo();
     await control(sandbox, 'faults?wallet=us', { rate: 1, kinds: [kind], hangMs: 50 });
     const answered = await call(us, coin).then(
@@ -191,7 +191,7 @@ describe('a fault of one wallet', () => {
     expect((await call(us, coin)).status).toBe(200);
   });
 
-  test('in the totals of its lists is its own', async () => {
+  test('in the totals of its lists does not affect the other wallet', async () => {
     const { sandbox, eu, us } = await withTwo();
     await control(sandbox, 'faults?wallet=us', { totalError: 5, match: '/transaction/' });
     const total = async (wallet: typeof eu, path: string, query = '') =>
@@ -202,7 +202,7 @@ describe('a fault of one wallet', () => {
     expect(await total(us, list)).toBe(195);
   });
 
-  test('slows it alone', async () => {
+  test('delays only that wallet', async () => {
     const { sandbox, eu, us } = await withTwo({ latencyMs: 1 });
     await control(sandbox, 'faults?wallet=us', { slowdown: 100 });
     let isAnswered = false;
@@ -218,7 +218,7 @@ describe('a fault of one wallet', () => {
 });
 
 describe('the control', () => {
-  test('acts on the wallet that it names, and on the first one by default', async () => {
+  test('changes the wallet that it names, and the first one by default', async () => {
     const { sandbox, eu, us } = await withTwo();
     const counts = () => [eu, us].map(({ world }) => world.transactions().length);
     const deposit = { count: 2, type: 'deposit' };
@@ -234,7 +234,7 @@ describe('the control', () => {
     expect(data.requests[coin]).toBe(1);
   });
 
-  test('refuses the name of no wallet', async () => {
+  test('refuses the name of an unknown wallet', async () => {
     const { sandbox } = await withTwo();
     const { status, data } = await control(sandbox, 'faults?wallet=ap', { rate: 1 });
     expect([status, data.error]).toEqual([400, 'Error: no wallet ap; there are eu, us']);

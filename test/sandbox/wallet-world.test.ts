@@ -42,7 +42,7 @@ function expectBalancesToAddUp(world: WalletWorld) {
 }
 
 describe('a wallet world', () => {
-  test('is the same for the same seed and clock, and another for another seed', () => {
+  test('is the same for the same seed and clock, and differs for another seed', () => {
     const a = createWorld({ seed: 7 }).world;
     const b = createWorld({ seed: 7 }).world;
     expect(a.transactions()).toEqual(b.transactions());
@@ -61,7 +61,7 @@ describe('a wallet world', () => {
     for (const slip44 of [0, 2, 60, 195]) expect(new Set(world.addresses(slip44)).size).toBe(1_000);
   });
 
-  test('spreads the history over two years with few ties, and only the newest rows are on their way', () => {
+  test('spreads the history over two years with few equal times, and only the newest rows are in progress', () => {
     const rows = createWorld({ transactions: 5_000 }).world.transactions();
     const times = rows.map((row) => row.time);
     expect(times[0]).toBeLessThan(start - 700 * 86_400_000);
@@ -74,7 +74,7 @@ describe('a wallet world', () => {
     expect(rows.length - old.length).toBe(24);
   });
 
-  test('has balances that add up with the history to the last digit, at any time', () => {
+  test('has balances that equal the sum of the history to the last digit, at any time', () => {
     const drawn = forAllSync(
       fc.integer(),
       fc.integer({ min: 0, max: 600 }),
@@ -90,7 +90,7 @@ describe('a wallet world', () => {
     });
   });
 
-  test('keeps the balances right after states are set and rows are taken away', () => {
+  test('keeps the balances correct after states are set and rows are removed', () => {
     const { world } = createWorld();
     const [first, second, third] = world.transactions('deposit');
     world.balances();
@@ -102,7 +102,7 @@ describe('a wallet world', () => {
     expect(world.detailText({ orderNo: second!.orderNo })).toBeNull();
   });
 
-  test('freezes what withdrawals on their way take', () => {
+  test('freezes the amounts of withdrawals in progress', () => {
     const { world, time } = createWorld({ transactions: 400, settleMs: 0 });
     expect(world.balances().every((balance) => balance.frozen === '0')).toBe(true);
     const [orderNo] = world.addTransactions(1, { type: 'withdraw', state: 'pending' });
@@ -116,7 +116,7 @@ describe('a wallet world', () => {
     expect(world.balances().every((balance) => balance.frozen === '0')).toBe(true);
   });
 
-  test('lets deposits confirm as the clock moves', () => {
+  test('confirms deposits as the clock moves', () => {
     const { world, time } = createWorld({ transactions: 0 });
     const [orderNo] = world.addTransactions(1, { type: 'deposit' });
     const seen = new Map<string, number[]>();
@@ -129,7 +129,7 @@ describe('a wallet world', () => {
     expect(confirmations).toEqual([...confirmations].sort((a, b) => a - b));
   });
 
-  test('takes withdrawals through their life, with a hash and a fee only where they deserve one', () => {
+  test('takes withdrawals through all states, with a hash and a fee only in those that have them', () => {
     const { world, time } = createWorld({ transactions: 400 });
     const orderNos = new Set(world.addTransactions(200, { type: 'withdraw' }));
     const paths = new Map<string, string[]>();
@@ -153,7 +153,7 @@ describe('a wallet world', () => {
     );
   });
 
-  test('says requestId only of withdrawals, and finds them by it', () => {
+  test('shows requestId only for withdrawals, and finds them by it', () => {
     const { world } = createWorld();
     expect(world.transactions('deposit').every((row) => row.requestId === '')).toBe(true);
     const [row] = world.transactions('withdraw');
@@ -179,7 +179,7 @@ describe('a wallet world', () => {
     expect(world.detailText({ orderNo: orderNo! })).toContain('"toAddress":"bc1qmine"');
   });
 
-  test('adds live transactions as the clock moves, independent of how often they are read', () => {
+  test('adds new transactions as the clock moves, however often they are read', () => {
     const often = createWorld({ arrivalsPerSecond: 5 });
     const seldom = createWorld({ arrivalsPerSecond: 5 });
     for (let i = 0; i < 50; i++) {
@@ -191,7 +191,7 @@ describe('a wallet world', () => {
     expect(seldom.world.transactions()).toEqual(often.world.transactions());
   });
 
-  test('puts added rows at the end, and late rows at their old time', () => {
+  test('puts added rows at the end, and late rows at their earlier time', () => {
     const { world } = createWorld();
     const added = world.addTransactions(3, { type: 'deposit' });
     const late = world.addTransactions(2, { type: 'deposit', at: start - 86_400_000 });
@@ -201,12 +201,12 @@ describe('a wallet world', () => {
     expect(orderNos).toContain(late[1]);
   });
 
-  test('refuses a withdrawal that nothing covers', () => {
+  test('refuses a withdrawal that exceeds the balance', () => {
     const { world } = createWorld({ transactions: 0 });
     expect(() => world.addTransactions(1, { type: 'withdraw' })).toThrow(/add deposits first/);
   });
 
-  test('tells each new row and each change of a state once, whatever made it', () => {
+  test('reports each new row and each change of a state once, whatever caused it', () => {
     const { time, world } = createWorld({ arrivalsPerSecond: 1, settleMs: 60_000 });
     const states = () =>
       new Map(world.transactions().map(({ orderNo, state }) => [orderNo, state]));
@@ -222,7 +222,7 @@ describe('a wallet world', () => {
     }
   });
 
-  test('has 300,000 rows quickly', () => {
+  test('creates 300,000 rows quickly', () => {
     const began = performance.now();
     const { world } = createWorld({ transactions: 300_000 });
     const deposits = world.transactionListing('deposit').count;

@@ -16,7 +16,7 @@ const query = { type: 'deposit', pageNo: 1, pageSize: 10 } as const;
 const good = JSON.stringify({ code: 0, data: pageOf([]) });
 const quick = { attemptsMax: 4, baseDelayMs: 1, delayMaxMs: 2 };
 
-/** Bytes of any kind, and such as begin like an answer. */
+/** Random bytes, and bytes that begin like an answer. */
 const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
   fc.json().map((json) => Buffer.from(json)),
@@ -42,7 +42,7 @@ describe('any answer', () => {
     });
   }, 60_000);
 
-  it('[H7] of any text is an envelope or said to be none', () => {
+  it('[H7] of any text is an envelope or reported as none', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.string());
     forAllSync(texts)(2_000, (text) => {
       const envelope = openEnvelope(text);
@@ -74,7 +74,7 @@ describe('any sequence of answers', () => {
       }),
     );
 
-  it('[H8 H9 H10] costs a read as many attempts as allowed at the most, each with its own nonce, and pauses of two minutes at the most', async () => {
+  it('[H8 H9 H10] costs a read at most the allowed attempts, each with its own nonce, and pauses of at most two minutes', async () => {
     await forAll(answers)(200, async (sequence) => {
       play(sequence);
       const { client, tickets, pauses } = await makeClient(service.baseUrl, { retry: quick });
@@ -87,7 +87,7 @@ describe('any sequence of answers', () => {
     });
   }, 60_000);
 
-  it('[A1 A6 H12] costs an address request one attempt', async () => {
+  it('[A1 A6 H12] costs an address request only one attempt', async () => {
     await forAll(answers)(100, async (sequence) => {
       play(sequence);
       const { client } = await makeClient(service.baseUrl, { retry: quick });
@@ -96,7 +96,7 @@ describe('any sequence of answers', () => {
     });
   }, 60_000);
 
-  it('[H9] waits as long as Retry-After says, between nothing and two minutes', () => {
+  it('[H9] causes a wait of Retry-After, between zero and two minutes', () => {
     const now = Date.UTC(2026, 0, 1);
     forAllSync(fc.nat(1_000_000))(100, (seconds) => {
       const expected = Math.min(seconds * 1_000, 120_000);
@@ -110,7 +110,7 @@ describe('any sequence of answers', () => {
     });
   });
 
-  it('[H10] backs off with jitter, never beyond the longest delay', () => {
+  it('[H10] causes a backoff with jitter, never beyond the longest delay', () => {
     const policy = { attemptsMax: 8, baseDelayMs: 150, delayMaxMs: 5_000 };
     const drawn = forAllSync(
       fc.integer({ min: 1, max: 2_000 }),
@@ -126,7 +126,7 @@ describe('any sequence of answers', () => {
 });
 
 describe('any time', () => {
-  it('[V7] is a moment between 2009 and tomorrow, or none with its reason; it never throws', () => {
+  it('[V7] is a moment between 2009 and tomorrow, or null with a reason, and never throws', () => {
     const now = Date.UTC(2026, 0, 1);
     const values = fc.oneof(
       fc.double(),

@@ -9,7 +9,7 @@ import {
 import { forAllSync } from '../support/for-all.ts';
 
 describe('a decimal', () => {
-  it('[V3 V4] is kept digit for digit, whatever its length', () => {
+  it('[V3 V4] is kept digit for digit, at any length', () => {
     const decimals = fc.stringMatching(/^-?\d{1,60}(\.\d{1,60})?([eE][+-]?[1-3]?\d)?$/);
     forAllSync(decimals)(100, (text) => {
       expect(readAmount(text, 0)).toBe(text);
@@ -66,7 +66,7 @@ describe('a decimal', () => {
   });
 
   it.each(['', ' ', null, undefined])(
-    '[V1] that is blank (%j) is rejected only where it is due',
+    '[V1] that is blank (%j) is rejected only if it is required',
     (value) => {
       expect(readAmount(value, 0)).toMatchObject({ stored: null, reason: 'blank' });
       expect(readOptionalDecimal(value, 0)).toBeNull();

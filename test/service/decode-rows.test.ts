@@ -45,11 +45,11 @@ function decodeOne(changes: Record<string, unknown>) {
 }
 
 describe('a transaction', () => {
-  it('keeps what the service said, with empty texts as null', () => {
+  it('keeps the values of the service, with empty texts as null', () => {
     expect(decodeTransactions([row], now)).toEqual({ records: [record], rejects: [] });
   });
 
-  it('that an answer shows twice counts as the last row says, and the other one is kept where it names another coin, amount or type', () => {
+  it('that an answer shows twice has the values of the last row, and the other row is kept if its coin, amount or type differs', () => {
     const again = (change: object) => decodeTransactions([{ ...row, ...change }, row], now);
     expect(again({}).rejects).toEqual([]);
     expect(again({ state: 'pending', txHash: '' }).rejects).toEqual([]);
@@ -69,7 +69,7 @@ describe('a transaction', () => {
     }
   });
 
-  it('has confirmations and fee in its detail form, where blank means not yet known', () => {
+  it('has confirmations and fee in its detail, where blank means unknown', () => {
     const detail = { ...row, confirmNum: '12', fee: '0.001', feeSymbol: 'ETH' };
     const blank = { ...row, confirmNum: '', fee: '', feeSymbol: '' };
     expect(decodeTransactionDetails([detail, blank], now)).toEqual({
@@ -82,7 +82,7 @@ describe('a transaction', () => {
   });
 
   it.each(['', ' ', null, undefined, true, {}, [], 'a\0b', 'a\ud800', 'x'.repeat(257), 1.5])(
-    '[V8 V9 V10] without a usable orderNo (%j) is one reject, and the row beside it is kept',
+    '[V8 V9 V10] without a usable orderNo (%j) is one reject, and the row next to it is kept',
     (orderNo) => {
       const text = JSON.stringify([{ ...row, orderNo, amount: 'NaN' }, row]);
       const { records, rejects } = decodeTransactions(parseExactJson(text) as unknown[], now);
@@ -102,7 +102,7 @@ describe('a transaction', () => {
     expect(decodeOne({ orderNo }).record?.orderNo).toBe(kept);
   });
 
-  it('keeps the digits of an orderNo that came as a long number', () => {
+  it('keeps the digits of an orderNo that is a long number', () => {
     const text = JSON.stringify(row).replace('"o-1"', '12345678901234567890');
     const { records } = decodeTransactions([parseExactJson(text)], now);
     expect(records[0]?.orderNo).toBe('12345678901234567890');
@@ -170,20 +170,20 @@ describe('a transaction', () => {
     const deep = JSON.parse('['.repeat(5000) + ']'.repeat(5000)) as unknown;
     expect(decodeOne({ deep }).record?.extra).toContain('"nested too deep"');
     const long = decodeOne({ long: '"é'.repeat(20_000) }).record?.extra ?? '';
-    // An object, too: answers are merged, and of two texts each would be kept.
+    // An object as well: answers are merged, and two texts would both be kept.
     expect(JSON.parse(long)).toEqual({
       'longer than 16 KiB, begins': expect.stringMatching(/^\{"long":/),
     });
     expect(Buffer.byteLength(long)).toBeLessThan(16 * 1024);
   });
 
-  it('leaves a payload beyond 64 KiB cut, and visibly so', () => {
+  it('has a payload beyond 64 KiB cut, and marked as cut', () => {
     const [reject] = decodeOne({ amount: '', memo: 'é'.repeat(70_000) }).rejects;
     expect(Buffer.byteLength(reject?.payload ?? '')).toBeLessThanOrEqual(64 * 1024);
     expect(decodePayload('transaction-list', reject?.payload ?? '', now)).toBeNull();
   });
 
-  it('is decoded again from the payload of its reject', () => {
+  it('can be decoded again from the payload of its reject', () => {
     const text = JSON.stringify({ ...row, time: now + 100 * 86_400_000 }).replace('"1.50"', '1.50');
     const [reject] = decodeTransactions([parseExactJson(text)], now).rejects;
     const later = decodePayload('transaction-list', reject?.payload ?? '', now + 101 * 86_400_000);
@@ -244,7 +244,7 @@ describe('a snapshot', () => {
     });
   });
 
-  it('[V18] keeps the first of two rows of one key and rejects the later', () => {
+  it('[V18] keeps the first of two rows with one key and rejects the second', () => {
     const rows = [
       balance,
       { ...balance, contractAddress: '', balance: '11' },
@@ -346,7 +346,7 @@ describe('any decoder', () => {
     fc.array(fc.tuple(names, value)).map((entries): unknown => Object.fromEntries(entries)),
   );
 
-  it('[V12] takes any JSON: it never throws, and a row is a record or a reject', () => {
+  it('[V12] accepts any JSON: it never throws, and a row is a record or a reject', () => {
     forAllSync(fc.constantFrom(...sources), rows)(500, (source, raw) => {
       const decoded = decodePayload(source, JSON.stringify(raw), now);
       expect(decoded).not.toBeNull();

@@ -24,7 +24,7 @@ function anyJson(number: fc.Arbitrary<unknown>) {
 }
 
 describe('exact JSON', () => {
-  it('reads safe integers the same on the fast and the slow path, and as JSON.parse does', () => {
+  it('reads safe integers the same on the fast and the slow path, and like JSON.parse', () => {
     forAllSync(anyJson(safeInteger))(100, (value) => {
       const text = JSON.stringify(value);
       const parsed: unknown = JSON.parse(text);
@@ -70,7 +70,7 @@ describe('exact JSON', () => {
     },
   );
 
-  it('[H6] keeps a field called __proto__ a field', () => {
+  it('[H6] keeps a field called __proto__ as an ordinary field', () => {
     for (const text of ['{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":1.5}}']) {
       const value = parseExactJson(text) as object;
       expect(Object.keys(value)).toEqual(['__proto__']);
@@ -78,12 +78,12 @@ describe('exact JSON', () => {
     }
   });
 
-  it('lets the last of two values of one name count, as JSON.parse does', () => {
+  it('keeps the last of two values with one name, like JSON.parse', () => {
     expect(parseExactJson('{"a":1.5,"a":2}')).toEqual({ a: 2 });
     expect(parseExactJson('{"a":1,"a":2}')).toEqual({ a: 2 });
   });
 
-  it('throws a described error for what is not JSON', () => {
+  it('throws a described error for invalid JSON', () => {
     for (const text of ['', '{', '{"a":1.}', '[1.5', '<html>', '1.5 x']) {
       expect(() => parseExactJson(text)).toThrow(SyntaxError);
     }

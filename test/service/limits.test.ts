@@ -12,7 +12,7 @@ import { forAll } from '../support/for-all.ts';
 
 const path = '/v1/wallet/balance';
 
-/** A service whose every page has so many rows and characters and takes so long, and which never ends. */
+/** An endless service with this number of rows and characters per page, and this delay. */
 function endless(page: { rows: number; length: number; ms: number }) {
   let [now, pages] = [0, 0];
   const read = readSnapshot(
@@ -61,12 +61,12 @@ describe('an answer', () => {
     },
   );
 
-  it('of many numbers with a point is refused before it is parsed', () => {
+  it('of many numbers with a decimal point is refused before it is parsed', () => {
     const body = `{"code":0,"data":[${'1.5,'.repeat(60_000)}0],"msg":""}`;
     expect(openEnvelope(body, true)).toEqual({ problem: 'an answer of more than 50000 values' });
   });
 
-  it('of more than a MiB with a number of many digits is refused before it is parsed', () => {
+  it('of more than one MiB that has a number of many digits is refused before it is parsed', () => {
     const long = 'x'.repeat(limits.exactLength.max);
     const problem = `an answer of more than ${limits.exactLength.max} characters outside of long numbers`;
     for (const data of [`[1.5,"${long}"]`, `[NaN,"${long}"]`])
@@ -75,7 +75,7 @@ describe('an answer', () => {
     expect(openEnvelope(`{"code":0,"data":["${long}"]}`, true)).toMatchObject({ code: '0' });
   });
 
-  it('leaves so many rejects at the most, and their rows so many characters', () => {
+  it('leaves a limited number of rejects, with a limited number of characters of their rows', () => {
     const now = Date.UTC(2026, 0, 1);
     // Amount and time are missing.
     const rows = Array.from({ length: limits.answerRejects.max / 2 }, () => ({ orderNo: 'o' }));
@@ -90,13 +90,13 @@ describe('an answer', () => {
     expect(() => decodeTransactions([...wides, null], now)).toThrow(tooLong);
   });
 
-  it('of the largest size that is no UTF-8 is read', async () => {
+  it('of the largest size that is not valid UTF-8 is read', async () => {
     const bytes = Buffer.alloc(limits.answerBytes.max, 0xff);
     const text = await new ReadResponse(bytes, 200, {}, true).text();
     expect([text.length, new Set(text).size, text[0]]).toEqual([bytes.length, 1, '\uDFFF']);
   });
 
-  it('with the most rows that are taken is parsed', () => {
+  it('with the maximum number of rows is parsed', () => {
     const row = JSON.stringify(Object.fromEntries([...'abcdefghij'].map((name) => [name, 1])));
     const body = `{"code":0,"data":[${Array(limits.answerRows.max).fill(row).join(',')}],"msg":""}`;
     expect(openEnvelope(body)).toMatchObject({ code: '0' });
@@ -104,7 +104,7 @@ describe('an answer', () => {
 });
 
 describe('a snapshot', () => {
-  it('that never ends stops at the first of its limits, with an error that names it', async () => {
+  it('without an end stops at the first of its limits, with an error that names the limit', async () => {
     const page = fc.record({
       rows: fc.integer({ min: 1, max: limits.answerRows.max }),
       length: fc.integer({ min: 0, max: limits.answerBytes.max }),
@@ -134,6 +134,6 @@ describe('an answer', () => {
   });
 });
 
-it('docs/limits.md is what the table of limits says', () => {
+it('docs/limits.md equals the table of limits', () => {
   expect(readFileSync('docs/limits.md', 'utf8')).toBe(renderLimitsDoc());
 });

@@ -13,7 +13,7 @@ const rejectOf = (payload: string, field: string): Reject => ({
   payload,
 });
 
-test('the most rejects of an answer are redacted in slices, the row that several keep once', async () => {
+test('the maximum number of rejects is redacted in slices, and a row that several rejects share only once', async () => {
   const rows = limits.rejectsLength.max / limits.payloadBytes.max;
   const rejects = Array.from({ length: rows }, (_, nth) => `${nth} secret`.padEnd(65_536)).flatMap(
     (payload) => ['amount', 'time'].map((field) => rejectOf(payload, field)),

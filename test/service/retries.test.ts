@@ -52,7 +52,7 @@ describe('a read', () => {
     },
   );
 
-  it('[H16] is repeated while the service accepts other requests of the key, which may have overtaken its nonce', async () => {
+  it('[H16] is retried while the service accepts other requests of the key, which may have overtaken its nonce', async () => {
     const { client } = await makeClient(service.baseUrl);
     const read = (pageNo: number) => client.listTransactions({ ...query, pageNo });
     let last = 0;
@@ -81,7 +81,7 @@ describe('a read', () => {
     [403, 'NONCE too low'],
     [200, 'the nonce was used before'],
   ])(
-    '[H16] is repeated after HTTP %i that names the nonce, whoever overtook it',
+    '[H16] is retried after HTTP %i that names the nonce, whichever request overtook it',
     async (status, msg) => {
       const overtaken = reply(status, JSON.stringify({ code: 10009, msg }));
       service.answer(overtaken, overtaken, overtaken, good);
@@ -95,7 +95,7 @@ describe('a read', () => {
     },
   );
 
-  it('[H8] of a key that was accepted is repeated once after HTTP 401 or 403, and no more', async () => {
+  it('[H8] with a key that was accepted before is retried once after HTTP 401 or 403, and no more', async () => {
     for (const status of [401, 403]) {
       service.answer(good, reply(status, html));
       const { client } = await makeClient(service.baseUrl);
@@ -136,7 +136,7 @@ describe('a read', () => {
     ['HTTP 500', true, reply(500, html)],
     ['a reset', false, (_seen: unknown, response: ServerResponse) => void response.destroy()],
   ])(
-    '[H10 H12] of a detail that is asked for once is not repeated after %s',
+    '[H10 H12] of a detail that should be requested once is not retried after %s',
     async (_what, isAnswered, fault) => {
       service.answer(fault);
       const { client } = await makeClient(service.baseUrl);
@@ -146,7 +146,7 @@ describe('a read', () => {
     },
   );
 
-  it('[H10] of a page is sent as often as its caller allows after HTTP 500, and after HTTP 429 all the same', async () => {
+  it('[H10] of a page is sent as often as its caller allows after HTTP 500, and with further attempts after HTTP 429', async () => {
     service.answer(reply(429), reply(429), reply(500, html));
     const { client } = await makeClient(service.baseUrl);
     const page = client.listTransactions({ ...query, failuresMax: 2 });
@@ -154,7 +154,7 @@ describe('a read', () => {
     expect(service.seen).toHaveLength(4);
   });
 
-  it('of a path that does not exist points at the setting of the address', async () => {
+  it('of a path that does not exist names the setting of the base URL', async () => {
     service.answer(reply(404, html));
     const { client } = await makeClient(service.baseUrl);
     await expect(client.listTransactions(query)).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe('a read', () => {
     ['{"code":"00000","data":{},"msg":"success"}', /code of a success is 0/, 'code 00000: success'],
     ['{"code":7,"data":null,"msg":"later"}', /wait until.*WALLET_PARAM_NAMES/, 'code 7: later'],
   ])(
-    'with HTTP 200 and %s says what can be done, in the words of the service',
+    'with HTTP 200 and %s gives the remedy and the message of the service',
     async (body, cure, said) => {
       service.answer(reply(200, body));
       const { client } = await makeClient(service.baseUrl);
@@ -189,7 +189,7 @@ describe('a read', () => {
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
   });
 
-  it('of a large page gives up after three codes, so that a smaller page is tried soon', async () => {
+  it('of a large page ends after three error codes, so that a smaller page is tried soon', async () => {
     const refusal = reply(200, '{"code":7,"msg":"pageSize"}');
     const { client } = await makeClient(service.baseUrl);
     service.answer(reply(500), reply(500), reply(500), refusal);
@@ -199,7 +199,7 @@ describe('a read', () => {
     expect(service.seen).toHaveLength(6);
   });
 
-  it('[V16] quotes the service, made harmless', async () => {
+  it('[V16] quotes the message of the service with unsafe characters removed', async () => {
     const msg = `bad\u001b[31m \u202e\n${'x'.repeat(1000)}`;
     service.answer(reply(400, JSON.stringify({ code: 12, msg })));
     const { client } = await makeClient(service.baseUrl);
@@ -208,7 +208,7 @@ describe('a read', () => {
     expect(String(error).length).toBeLessThan(450);
   });
 
-  it('[H3] answered with a web page quotes a short, harmless part of it', async () => {
+  it('[H3] answered with a web page quotes a short, safe part of it', async () => {
     const page = `<html>\u001b[31m\u202e\n<h1>Please log in</h1>${'<p>'.repeat(10_000)}</html>`;
     service.answer(reply(200, page, { 'content-type': 'text/html' }));
     const { client } = await makeClient(service.baseUrl);
@@ -234,7 +234,7 @@ describe('a read', () => {
     }
   });
 
-  it('is logged at a higher level if its fault lasts, once a minute with the number of failures', async () => {
+  it('is logged at a higher level if its fault persists, once a minute with the number of failures', async () => {
     service.answer(reply(500));
     let nowMs = 1_700_000_000_000;
     const { client, log } = await makeClient(service.baseUrl, { clock: () => nowMs });
@@ -271,7 +271,7 @@ describe('after HTTP 429', () => {
     { 'retry-after': 'soon' },
     { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' },
     { 'retry-after': '0' },
-  ])('[H9] with %j they pause as after any other fault', async (headers) => {
+  ])('[H9] with %j all requests pause as after any other fault', async (headers) => {
     service.answer(reply(429, '', headers), good);
     const { client, pauses } = await makeClient(service.baseUrl);
     await client.listTransactions(query);
@@ -279,7 +279,7 @@ describe('after HTTP 429', () => {
     expect(pauses[0]).toBeLessThanOrEqual(2);
   });
 
-  it('a date is counted from now', () => {
+  it('a date in Retry-After is relative to the current time', () => {
     const now = Date.UTC(2025, 0, 1);
     expect(parseRetryAfterMs(new Date(now + 7000).toUTCString(), now)).toBe(7000);
   });

@@ -4,7 +4,7 @@ import { createSemaphore } from '../../src/service/transport/semaphore.ts';
 import { makeClient } from '../support/make-client.ts';
 import { pageOf, startScriptedService, succeed } from '../support/scripted-service.ts';
 
-/** Tasks that wait for the semaphore or hold a slot until they are ended. */
+/** Tasks that wait for the semaphore or hold a slot until they end. */
 function crowd(count: number) {
   const slots = createSemaphore(count);
   const started: string[] = [];
@@ -27,7 +27,7 @@ function crowd(count: number) {
 }
 
 describe('request slots', () => {
-  it('go to the highest lane that waits, in each lane in order of arrival', async () => {
+  it('go to the highest waiting lane, and within a lane in order of arrival', async () => {
     const { started, enter, end } = crowd(1);
     enter('backlog', 'holder');
     for (const lane of [...lanes].reverse()) {
@@ -39,7 +39,7 @@ describe('request slots', () => {
     expect(started).toEqual(['holder', 'head 1', 'head 2', 'pools 1', expect.any(String)]);
   });
 
-  it('come to each lane after three of higher ones', async () => {
+  it('go to each lane after three slots of higher ones', async () => {
     const { started, enter, end } = crowd(1);
     enter('head', 'holder');
     enter('backlog', 'backlog');
@@ -49,7 +49,7 @@ describe('request slots', () => {
     expect(started).toEqual(['holder', 'head 1', 'head 2', 'head 3', 'backlog', 'head 4']);
   });
 
-  it('are never all with lower lanes, where there are four or more', async () => {
+  it('are never all used by lower lanes if there are four or more', async () => {
     const { started, enter, end } = crowd(4);
     for (let n = 1; n <= 5; n += 1) enter('backlog', `backlog ${n}`);
     await new Promise(setImmediate);
@@ -64,7 +64,7 @@ describe('request slots', () => {
   });
 });
 
-it('a request whose lane has to wait gives its slot to a higher one meanwhile', async () => {
+it('a request whose lane has to wait gives its slot to a higher lane meanwhile', async () => {
   const service = await startScriptedService();
   try {
     service.answer(succeed(pageOf([])));

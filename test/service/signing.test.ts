@@ -81,7 +81,7 @@ async function failureOf(options: Partial<SignerOptions>): Promise<LedgerError> 
 }
 
 describe('the signing recipes', () => {
-  it.each(requestVectors)('sign as known answer $id does', async (vector) => {
+  it.each(requestVectors)('reproduce the known signature of $id', async (vector) => {
     const signer = await createSigner(optionsOf(vector));
     const request = requestOf(vector);
     const { signature } = await signer.sign(request);
@@ -95,7 +95,7 @@ describe('the signing recipes', () => {
   });
 
   it.each(all.filter(({ curve }) => curve === 'secp256k1' || curve === 'prime256v1'))(
-    'make an ECDSA signature where $id has one that verifies',
+    'create a verifiable ECDSA signature if $id has one',
     (vector) => {
       const key = parseSigningKey(
         vector.secretHex ?? vector.pkcs8Hex ?? '',
@@ -119,7 +119,7 @@ describe('the signing recipes', () => {
     expect(params.describe?.(request).stringToSign).toBe('GET|/api/v1/x|1|orderNo=a b&c');
   });
 
-  it('keep secp256k1 signatures in the lower half, so that strict verifiers take them', () => {
+  it('keep secp256k1 signatures in the lower half, so that strict verifiers accept them', () => {
     const half = BigInt('0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0');
     const key = parseSigningKey(secret, ['secp256k1'], 'secp256k1');
     for (let index = 0; index < 60; index += 1) {
@@ -133,7 +133,7 @@ describe('the signing recipes', () => {
     }
   });
 
-  it('encode raw or DER, as hex or base64', async () => {
+  it('encode signatures raw or DER, as hex or base64', async () => {
     const request = buildRequest('https://service.example', { method: 'GET', path: '/p' }, '1');
     for (const [encoding, form] of [
       ['der-hex', /^30[0-9a-f]{130,144}$/],
@@ -152,7 +152,7 @@ describe('the signing recipes', () => {
 });
 
 describe('the secret', () => {
-  it('is read as scalar, PEM, PKCS#8 and SEC1, all giving the same key', async () => {
+  it('can be a scalar, PEM, PKCS#8 or SEC1, all with the same key', async () => {
     const { privateKey } = parseSigningKey(secret, ['secp256k1'], 'secp256k1');
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     const forms = [
@@ -173,7 +173,7 @@ describe('the secret', () => {
     );
   });
 
-  it('of Ed25519 may carry its public key behind the seed', async () => {
+  it('of Ed25519 may have its public key behind the seed', async () => {
     const seed = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
     const publicKey = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
     const signer = await createSigner({ signer: 'body-ed25519', apiSecret: seed + publicKey });
@@ -182,7 +182,7 @@ describe('the secret', () => {
     expect(error.message).toContain('WALLET_API_SECRET');
   });
 
-  it('may bring the form of API key the user knows, so long as it is its own', async () => {
+  it('may determine the form of the API key, if the key belongs to it', async () => {
     const uncompressed = parseSigningKey(secret, ['secp256k1'], 'secp256k1').publicKey.uncompressed;
     const signer = await createSigner({
       signer: 'params-secp256k1',
@@ -192,7 +192,7 @@ describe('the secret', () => {
     expect(signer.apiKey).toBe(uncompressed);
   });
 
-  it('takes its curve from the API key beside it where the recipe allows several', async () => {
+  it('takes its curve from the API key next to it if the recipe allows several', async () => {
     const { publicKey } = parseSigningKey(secret, ['secp256k1'], 'secp256k1');
     const options = { signer: 'concat-ecdsa', apiSecret: secret };
     const signer = await createSigner({ ...options, apiKey: publicKey.spki });
@@ -234,7 +234,7 @@ describe('the secret', () => {
     ['an unknown recipe', { signer: 'params-secp256' }, 'WALLET_SIGNER'],
     ['a missing module', { signer: './nowhere.mjs' }, 'WALLET_SIGNER'],
   ])(
-    'never shows in the error for %s, which names the setting',
+    'never appears in the error for %s, which names the setting',
     async (_what, options, setting) => {
       const error = await failureOf(options);
       expect(error.code).toBe('settings');
@@ -245,7 +245,7 @@ describe('the secret', () => {
   );
 });
 
-describe('a secret that is no private key', () => {
+describe('a secret that is not a private key', () => {
   const ec = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
   const pem = String(ec.privateKey.export({ format: 'pem', type: 'pkcs8' })).trim();
   const encrypted = { cipher: 'aes-256-cbc', passphrase: 'x' };
@@ -271,21 +271,21 @@ describe('a secret that is no private key', () => {
       'base64',
     ],
     ['any text', 'correct horse battery', 'it is text'],
-  ])('is named for what it looks like, and not shown: %s', async (_what, apiSecret, words) => {
+  ])('is described by its apparent kind, and not shown: %s', async (_what, apiSecret, words) => {
     const error = await failureOf({ apiSecret });
     expect(error.message).toContain(words);
     expect(findKeyMistake(apiSecret)).toContain(words);
     expect(error.message).not.toContain(apiSecret.slice(-12, -2));
   });
 
-  it('is named by its curve if none of the recipes has it', () => {
+  it('is described by its curve if none of the recipes has it', () => {
     const other = generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).privateKey;
     const mistake = findKeyMistake(String(other.export({ format: 'pem', type: 'pkcs8' })));
     expect(mistake).toContain('a key for secp384r1');
   });
 });
 
-describe('a signer of the user', () => {
+describe('a custom signer', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'signer-'));
@@ -298,7 +298,7 @@ describe('a signer of the user', () => {
     return await createSigner({ signer: path, apiSecret: secret, env: { MY_KEY: 'k1' } });
   }
 
-  it('is made from the module, which may read the environment', async () => {
+  it('is created from the module, which may read the environment', async () => {
     const signer = await load(
       'good',
       `export default async ({ env, options }) => ({
@@ -335,7 +335,7 @@ describe('a signer of the user', () => {
     ['none', 'export const x = 1;'],
     ['half', 'export default () => ({ apiKey: "k" });'],
     ['throwing', 'export default ({ options }) => { throw new Error(options.apiSecret); };'],
-  ])('that is no signer (%s) is a mistake in WALLET_SIGNER', async (name, source) => {
+  ])('that is not a signer (%s) is a mistake in WALLET_SIGNER', async (name, source) => {
     const error: unknown = await load(name, source).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'settings' });
     expect(String(error)).toContain('WALLET_SIGNER');

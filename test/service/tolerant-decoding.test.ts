@@ -14,13 +14,13 @@ const row = (orderNo: string) => ({ orderNo, amount: '1', symbol: 'ETH', time: 1
 const textOf = (data: unknown) => JSON.stringify({ code: 0, msg: '', data });
 const listOf = async () => await (await makeClient(service.baseUrl)).client.listTransactions(query);
 
-/** The answer's bytes, each `~` in it a byte that no UTF-8 has. */
+/** The bytes of the answer, with each `~` as a byte that is invalid in UTF-8. */
 function withBadBytes(data: unknown): Buffer {
   return Buffer.from(textOf(data)).map((byte) => (byte === 0x7e ? 0xff : byte)) as Buffer;
 }
 
 describe('bytes that are not UTF-8', () => {
-  it('cost one field of one row, or the row whose key they stand in, and never the page', async () => {
+  it('cost one field of one row, or the row if they are in its key, and never the page', async () => {
     const rows = [row('a'), { ...row('b'), symbol: 'E~TH' }, row('c~'), row('d')];
     service.answer((_seen, response) => send(response, 200, withBadBytes(pageOf(rows))));
     const page = await listOf();
@@ -36,14 +36,14 @@ describe('bytes that are not UTF-8', () => {
     ]);
   });
 
-  it('are asked for again first: on the way they may come about once', async () => {
+  it('cause a new request first, because they may be a transmission error', async () => {
     const bad = (_seen: unknown, response: Parameters<typeof send>[0]) =>
       send(response, 200, withBadBytes(pageOf([row('a~')])));
     service.answer(bad, bad, succeed(pageOf([row('a')])));
     expect((await listOf()).records).toMatchObject([{ orderNo: 'a' }]);
   });
 
-  it('that stay cost one request more than they have to only once an hour', async () => {
+  it('that persist cost one unnecessary request only once an hour', async () => {
     service.answer((_seen, response) => send(response, 200, withBadBytes(pageOf([row('a~')]))));
     let now = Date.now();
     const { client } = await makeClient(service.baseUrl, { clock: () => now });
@@ -84,7 +84,7 @@ describe('a bare NaN, Infinity or -Infinity', () => {
     },
   );
 
-  it('in a text field is no text, and as a key costs the row', async () => {
+  it('in a text field makes it unreadable, and in a key costs the row', async () => {
     const text = textOf(
       pageOf([
         { ...row('@'), symbol: '@' },
@@ -105,7 +105,7 @@ describe('a bare NaN, Infinity or -Infinity', () => {
     });
   });
 
-  it('is found outside strings only, whatever the strings hold', () => {
+  it('is found only outside strings, with any content of the strings', () => {
     const strings = fc.array(
       fc.oneof(fc.string(), fc.constantFrom('NaN', '\\', '"NaN"', '\\"-Infinity')),
     );
@@ -144,7 +144,7 @@ describe('a list without rows', () => {
     ['null for a later page', null, 4, null],
     ['[] for a later page', [], 4, null],
     ['{} for a later page', {}, 4, null],
-  ])('(%s in the place of the page) is empty when it comes again and again', async (...given) => {
+  ])('(%s in the place of the page) is empty if it is repeated', async (...given) => {
     const [_what, data, pageNo, totalSize] = given;
     service.answer(succeed(data));
     const { client } = await makeClient(service.baseUrl);
@@ -168,7 +168,7 @@ describe('a list without rows', () => {
     await expect(listOf()).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('is an empty snapshot when the answer says so, or shows nothing several times in a row', async () => {
+  it('is an empty snapshot if the answer states it, or shows nothing several times in a row', async () => {
     const { client } = await makeClient(service.baseUrl);
     const empty = { records: [], rejects: [] };
     for (const data of [
@@ -229,7 +229,7 @@ describe('an integer', () => {
     },
   );
 
-  it('is what a number without a fraction is, however it is written', () => {
+  it('is a number without a fraction, in any notation', () => {
     forAllSync(fc.maxSafeInteger(), fc.nat(8))(100, (value, zeros) => {
       const [min, max] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
       expect(integerIn(`${value}.${'0'.repeat(zeros + 1)}`, min, max)).toBe(value + 0);

@@ -45,7 +45,7 @@ describe('an answer', () => {
         response.on('close', () => clearInterval(timer));
       },
     ],
-  ])('[H1 H11] that does not end in time (%s) is repeated', async (_what, fault) => {
+  ])('[H1 H11] that does not end in time (%s) is retried', async (_what, fault) => {
     service.answer(fault, good);
     const { client, attempts } = await makeClient(service.baseUrl, { timeoutMs: 500 });
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
@@ -56,14 +56,14 @@ describe('an answer', () => {
     ['before its headers', (_seen, response) => void response.destroy()],
     ['with a length', (_seen, response) => cut(response, { 'content-length': '500' })],
     ['in chunks', (_seen, response) => cut(response, {})],
-  ])('[H2 H12] that is cut %s is repeated', async (_what, fault) => {
+  ])('[H2 H12] that is cut %s is retried', async (_what, fault) => {
     service.answer(fault, good);
     const { client, attempts } = await makeClient(service.baseUrl);
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['unreachable', 'success']);
   });
 
-  it('[H12] that is cut on a connection kept open from the request before is repeated', async () => {
+  it('[H12] that is cut on a reused connection is retried', async () => {
     service.answer(good, (_seen, response) => void response.destroy(), good);
     const { client, attempts } = await makeClient(service.baseUrl);
     await client.listTransactions(query);
@@ -99,8 +99,8 @@ describe('an answer', () => {
     await expect(client.listTransactions(query)).rejects.toThrow('more than 8388608 bytes');
   });
 
-  it('[H5] that unpacks to 10 GiB costs no memory worth mentioning', async () => {
-    // Packed streams behind one another are one stream.
+  it('[H5] that unpacks to 10 GiB costs almost no memory', async () => {
+    // Concatenated compressed streams are one stream.
     const member = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const bomb = Buffer.concat(Array.from({ length: 160 }, () => member));
     service.answer((_seen, response) => send(response, 200, bomb, { 'content-encoding': 'gzip' }));
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect((peak - before) / 1024 / 1024).toBeLessThan(256);
   });
 
-  it('that is packed, or begins with a byte order mark, is read', async () => {
+  it('that is compressed, or begins with a byte order mark, is read', async () => {
     const { client } = await makeClient(service.baseUrl);
     service.answer((_seen, response) =>
       send(response, 200, gzipSync(goodText), { 'content-encoding': 'gzip' }),
@@ -125,7 +125,7 @@ describe('an answer', () => {
     expect(await client.listTransactions(query)).toMatchObject({ listed: 0 });
   });
 
-  it('[H15] that redirects is not followed, and names the setting', async () => {
+  it('[H15] with a redirect is not followed, and the error names the setting', async () => {
     const other = await startScriptedService();
     other.answer(good);
     try {
@@ -145,7 +145,7 @@ describe('an answer', () => {
       `{"code":0,"data":${'['.repeat(200_000)}1.5${']'.repeat(200_000)}}`,
     ],
     ['many names', `{"code":0,${Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`).join()}}`],
-  ])('[H6] of %s does no harm', async (_what, text) => {
+  ])('[H6] of %s causes no failure', async (_what, text) => {
     service.answer(reply(200, text), good);
     const { client } = await makeClient(service.baseUrl);
     expect(await client.listTransactions(query)).toMatchObject({ rejects: expect.any(Array) });
@@ -153,7 +153,7 @@ describe('an answer', () => {
 });
 
 describe('a connection that cannot be made', () => {
-  it('[H13] for the name has no address ends in bounded time, and other requests go on', async () => {
+  it('[H13] because the name has no address ends in bounded time, and other requests continue', async () => {
     const nowhere = await makeClient('http://nowhere.invalid/api', { timeoutMs: 2_000 });
     service.answer(good);
     const { client } = await makeClient(service.baseUrl);
@@ -184,8 +184,8 @@ describe('a connection that cannot be made', () => {
   });
 });
 
-describe('requests at once', () => {
-  it('are as many as allowed, and one that waits has no ticket yet', async () => {
+describe('concurrent requests', () => {
+  it('are as many as allowed, and a waiting request has no ticket yet', async () => {
     const open: ServerResponse[] = [];
     service.answer((_seen, response) => void open.push(response));
     const { client, tickets } = await makeClient(service.baseUrl, { concurrency: 3 });
@@ -200,7 +200,7 @@ describe('requests at once', () => {
     expect(await Promise.all(pages)).toHaveLength(10);
   });
 
-  it('give up their place in the queue when they are aborted', async () => {
+  it('leave the queue when they are aborted', async () => {
     const slots = createSemaphore(1);
     const first = new EventTarget();
     const running = slots.run('head', () => once(first, 'go'));
@@ -241,7 +241,7 @@ describe('the signal', () => {
     await expect(client.listTransactions(query, controller.signal)).rejects.toBe(reason);
   });
 
-  it('reaches a wait for a ticket, and what the tickets throw is passed on', async () => {
+  it('reaches a wait for a ticket, and errors of the ticket source are passed on', async () => {
     service.answer(good);
     const lost = new LedgerError('database-unreachable', 'no tickets');
     const { client } = await makeClient(service.baseUrl, {
@@ -252,7 +252,7 @@ describe('the signal', () => {
   });
 });
 
-describe('a signer of the user', () => {
+describe('a custom signer during a request', () => {
   it('may replace the nonce, add headers and verify the answer', async () => {
     service.answer(reply(200, goodText, { 'biz-resp-signature': 'bad' }), reply(200, goodText));
     const { client, attempts } = await makeClient(service.baseUrl, {
@@ -282,7 +282,7 @@ describe('a signer of the user', () => {
     });
   });
 
-  it('that hangs ends with the attempt, and one that gives no header value is an error', async () => {
+  it('that hangs ends with the attempt, and one without a header value is an error', async () => {
     const hanging = await makeClient(service.baseUrl, {
       signer: { apiKey: 'k', sign: () => new Promise(() => undefined) },
       timeoutMs: 30,

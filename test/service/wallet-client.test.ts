@@ -9,7 +9,7 @@ const transaction = { orderNo: 'o-1', amount: '1', time: 1_718_587_017_026 };
 const balance = (slip44: number) => ({ slip44, symbol: 'ETH', balance: '1', frozen: '0' });
 
 describe('the wallet client', () => {
-  it('asks for transactions with the configured names and signs the request', async () => {
+  it('requests transactions with the configured names and signs the request', async () => {
     service.answer(succeed(pageOf([transaction], { totalSize: '41', pageNo: 3 })));
     const { client, tickets } = await makeClient(`${service.baseUrl}/`, {
       paramNames: { page: 'p', size: 's', chain: 'c', type: 't' },
@@ -36,7 +36,7 @@ describe('the wallet client', () => {
     expect(client.requests()).toBe(1);
   });
 
-  it('says what a page says of itself, and null where it says nothing usable', async () => {
+  it('returns the page fields of an answer, and null for unusable ones', async () => {
     const { client } = await makeClient(service.baseUrl);
     const query = { type: 'withdraw', pageNo: 7, pageSize: 10 } as const;
     for (const [told, expected] of [
@@ -76,7 +76,7 @@ describe('the wallet client', () => {
     expect(service.seen[0]?.url.searchParams.has('requestId')).toBe(false);
   });
 
-  it('[P13] takes the answer for another order as malformed, and asks again', async () => {
+  it('[P13] treats the answer for another order as malformed, and requests it again', async () => {
     service.answer(succeed({ ...transaction, orderNo: 'o-2' }), succeed(transaction));
     const { client } = await makeClient(service.baseUrl);
     expect((await client.getTransaction('o-1')).records).toMatchObject([{ orderNo: 'o-1' }]);
@@ -86,7 +86,7 @@ describe('the wallet client', () => {
     await expect(client.getTransaction('o-1')).rejects.toMatchObject({ code: 'service-malformed' });
   });
 
-  it('reports a detail without order number as a reject of the order that was asked for', async () => {
+  it('reports a detail without an order number as a reject of the requested order', async () => {
     service.answer(succeed({ amount: '1' }));
     const { client } = await makeClient(service.baseUrl);
     expect(await client.getTransaction('o-1')).toMatchObject({
@@ -107,7 +107,7 @@ describe('the wallet client', () => {
     expect(service.seen[0]?.url.pathname).toBe('/api/v1/wallet/coin');
   });
 
-  it('reads all pages of balances where the service pages them', async () => {
+  it('reads all pages of balances if the service pages them', async () => {
     const all = [60, 0, 195, 501, 2].map(balance);
     service.answer(({ url }) => {
       const pageNo = Number(url.searchParams.get('pageNo') ?? 1);
@@ -125,14 +125,14 @@ describe('the wallet client', () => {
     ]);
   });
 
-  it('names the parameter names when the service ignores them', async () => {
+  it('reports the configured parameter names if the service ignores them', async () => {
     service.answer(() => ({ code: 0, data: { pageSize: 1, totalSize: 3, list: [balance(60)] } }));
     const { client } = await makeClient(service.baseUrl);
     await expect(client.listBalances()).rejects.toMatchObject({ code: 'service-parameters' });
     expect(service.seen).toHaveLength(2);
   });
 
-  it('does not take pages that end early for a whole snapshot', async () => {
+  it('does not accept pages that end early as a complete snapshot', async () => {
     service.answer(
       () => ({ code: 0, data: { pageNo: 1, pageSize: 1, totalSize: 3, list: [balance(60)] } }),
       () => ({ code: 0, data: { pageNo: 2, pageSize: 1, totalSize: 3, list: [] } }),

@@ -11,7 +11,7 @@ import type { ScenarioName } from './scenario.ts';
 import { walkScenario } from './walk-scenario.ts';
 import { watchdogScenario } from './watchdog-scenario.ts';
 
-/** As many as take a second or two each. */
+/** As many as fit into a second or two for each scenario. */
 const interleavings: Record<ScenarioName, number> = {
   walk: 3_000,
   fence: 1_000,
@@ -22,7 +22,7 @@ const interleavings: Record<ScenarioName, number> = {
 const names = Object.keys(interleavings) as ScenarioName[];
 const timeoutMs = 120_000;
 
-describe('no interleaving breaks a promise', () => {
+describe('no interleaving breaks a guarantee', () => {
   test.each(names.filter((name) => name !== 'pool'))(
     '%s',
     async (name) => {
@@ -38,21 +38,24 @@ describe('no interleaving breaks a promise', () => {
   };
 
   test(
-    '[A1 A2 A3 A5 A6 A7] lost answers, refusals, crashes at every step, two processes, a lagging list: nothing is lost, nothing asked twice',
+    '[A1 A2 A3 A5 A6 A7] lost answers, refusals, crashes at every step, two processes, a lagging list: no address is lost or requested twice',
     () => playPool(poolScenario),
     timeoutMs,
   );
 
   test(
-    '[A8] the daily ceiling is never crossed, whatever is lost and however late the list shows it',
+    '[A8] the daily ceiling is never exceeded, whatever answers are lost and however late the list shows the addresses',
     () => playPool(scarcePoolScenario),
     timeoutMs,
   );
 
-  /** Pages answered out of order, taken for a proof; and a gap accepted for rows that came after the walk. */
-  test.each([4_962, 104_307, 11_221])('walk, seed %i, which broke one once', async (seed) => {
-    expect((await allScenarios.walk({ seed, interleavings: 1 })).failure).toBeNull();
-  });
+  /** Answers out of order taken for a proof, and a difference accepted for rows that arrived after the scan. */
+  test.each([4_962, 104_307, 11_221])(
+    'walk with seed %i, which once broke a guarantee',
+    async (seed) => {
+      expect((await allScenarios.walk({ seed, interleavings: 1 })).failure).toBeNull();
+    },
+  );
 
   test(
     'thirty days of schedules, with flushes, crashes and clock jumps',
@@ -65,7 +68,7 @@ describe('no interleaving breaks a promise', () => {
   );
 });
 
-test('the same seed is the same run', async () => {
+test('the same seed gives the same run', async () => {
   const play = async () => {
     const { steps, simulatedMs } = await runScenario(poolScenario, { seed: 77, interleavings: 50 });
     return { steps, simulatedMs };
@@ -74,12 +77,12 @@ test('the same seed is the same run', async () => {
 });
 
 /** Finds each wrong decision within the number of interleavings that the right decisions pass. */
-describe('a wrong decision is found', () => {
+describe('the simulator finds a wrong decision:', () => {
   const options = (name: ScenarioName) => ({ seed: 1, interleavings: interleavings[name] });
   const words = (report: ScenarioReport) =>
     report.failure?.violations.join() ?? 'nothing was found';
 
-  test('a walk that takes equal counts for a proof', async () => {
+  test('a full scan that takes equal counts as a proof', async () => {
     const report = await runScenario(walkScenario, options('walk'), {
       async readList(port, state) {
         const { isSettled: isComplete } = await pollList(
@@ -110,7 +113,7 @@ describe('a wrong decision is found', () => {
     expect(words(report)).toMatch(/not complete/);
   });
 
-  test('a pool that asks again before it has read the list', async () => {
+  test('a pool that requests again before it has read the list', async () => {
     const report = await runScenario(poolScenario, options('pool'), {
       fillPools(context, fill) {
         const { client } = context;

@@ -17,7 +17,7 @@ beforeEach(() => clear());
 
 type Named = (made: string[], of61: string[]) => string[];
 
-/** A service that lists ten addresses of chain 61; `named`: what it answers after it made addresses for chain 60. */
+/** A service that lists ten addresses of chain 61. `named`: its answer after it generated addresses for chain 60. */
 async function withService({ named, isListed = true }: { named: Named; isListed?: boolean }) {
   const service = await startScriptedService();
   onTestFinished(() => service.close());
@@ -59,7 +59,7 @@ const of60 = () =>
            where o.slip44 = 61 and o.address_key = a.address_key)) as is_of_61
            from ledger.addresses a where slip44 = 60 group by status order by status`);
 
-test('[A4] of an answer with addresses of another chain nothing joins that the list does not show, and what the list shows instead is ours', async () => {
+test('[A4] if an answer has addresses of another chain, only addresses that the list of the requested chain shows join the pool', async () => {
   const { context, posts } = await withService({
     named: (made, of61) => of61.slice(0, made.length),
   });
@@ -78,7 +78,7 @@ test('[A4] of an answer with addresses of another chain nothing joins that the l
   expect(stream).toEqual([{ is_complete: true }]);
 });
 
-test('[A4] of an answer with some addresses of another chain those that the list shows join', async () => {
+test('[A4] if an answer has some addresses of another chain, only those that the list shows join the pool', async () => {
   const { context } = await withService({
     named: (made, of61) => [...made.slice(1), of61[0] ?? ''],
   });
@@ -86,7 +86,7 @@ test('[A4] of an answer with some addresses of another chain those that the list
   expect(await of60()).toEqual([{ status: 'available', n: 4, is_of_61: false }]);
 });
 
-test('[A4 A8] a service that names addresses of another chain and lists none is not asked again and again', async () => {
+test('[A4 A8] a service that answers with addresses of another chain and lists none is not requested to generate again and again', async () => {
   const { context, posts } = await withService({
     named: (made, of61) => of61.slice(0, made.length),
     isListed: false,

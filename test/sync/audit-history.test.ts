@@ -12,7 +12,7 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 
-test('[P6] a final row that changes months later is found within one cycle, logged, and its detail is fetched again', async () => {
+test('[P6] a change of a final row months later is found within one cycle and logged, and the detail is fetched again', async () => {
   const { sandbox, ledger, context, query } = await withWallet({
     transactions: 2_000,
     pageSizeMax: 50,
@@ -52,7 +52,7 @@ test.each([
   ['unordered', 0.25],
   ['newest-first', 1],
 ] as const)(
-  '[P17] rows that the service took from a list that is %s are marked within one cycle of slices of %s, and the proof holds again',
+  '[P17] rows that disappear from a list that is %s are marked within one cycle of slices of %s, and the proof is restored',
   async (listOrder, auditShare) => {
     const { sandbox, ledger, context, query } = await withWallet(
       { transactions: 3_000, pageSizeMax: 20, listOrder },
@@ -64,7 +64,7 @@ test.each([
     );
     const gone = rows.map((row) => row.order_no).sort();
     for (const orderNo of gone) sandbox.world.removeTransaction(orderNo);
-    // More than are searched one by one: after three passes the surplus is taken as it is.
+    // More than are searched for one by one: after three passes the surplus is accepted.
     for (let pass = 0; pass < 4; pass += 1) await syncTransactions(context, onePass());
     for (let run = 0; run <= 1 / auditShare; run += 1) await auditHistory(context, signal);
     const unlisted = await ledger.pool.query<{ order_no: string }>(
@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test('a row that was changed by hand has its detail fetched again within one cycle', async () => {
+test('the detail of a row that was changed by hand is fetched again within one cycle', async () => {
   const { context, query } = await withWallet({ transactions: 600, pageSizeMax: 50 });
   await syncTransactions(context, onePass());
   await syncAllDetails(context, signal);
@@ -91,7 +91,7 @@ test('a row that was changed by hand has its detail fetched again within one cyc
   expect(rows).toEqual([]);
 });
 
-test('every page of a list without an order comes up within a cycle, whatever the share and the length', () => {
+test('the audit reads every page of a list without an order within a cycle, for any share and any length', () => {
   const drawn = forAllSync(
     fc.integer({ min: 1, max: 400 }),
     fc.double({ min: 0.001, max: 1, noNaN: true }),
@@ -123,7 +123,7 @@ test('every page of a list without an order comes up within a cycle, whatever th
   });
 });
 
-test('the audit comes by every day within a cycle, by the last one every hour, and not before', () => {
+test('the audit reads every day within a cycle, the last day every hour, and none earlier than that', () => {
   const hourMs = 3_600_000;
   const drawn = forAllSync(
     fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 120 }),
@@ -153,7 +153,7 @@ test('the audit comes by every day within a cycle, by the last one every hour, a
   });
 });
 
-test('a row whose detail has a later time than the list does not differ from what the list shows: the audit keeps proof and order', async () => {
+test('a row whose detail has a later time than the list row counts as equal in the audit, which keeps proof and order', async () => {
   const { sandbox, context, query } = await withWallet({ transactions: 200 }, { auditShare: 1 });
   const time = Date.now() + 1_000;
   const row = { orderNo: 'newest', symbol: 'BTC', amount: '1', type: 'deposit', state: 'success' };

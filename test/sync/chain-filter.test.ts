@@ -38,7 +38,7 @@ test('a list that shows its addresses for a chain that does not exist stops the 
   expect(problems[0]?.cure).toContain('WALLET_PARAM_NAMES chain=');
   const [pool] = await query('select last_error from ledger.pools');
   expect(pool?.last_error).toContain('WALLET_PARAM_NAMES chain=');
-  // The name is put right.
+  // The parameter name is corrected.
   sandbox.options.filtersAddresses = true;
   await query('update ledger.pools set next_try_at = null');
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
@@ -84,7 +84,7 @@ const sample = (addresses: string[], total = addresses.length): ListSample => ({
   isWhole: total === addresses.length,
 });
 
-/** Another chain's list that shows the same each time; the own list is the same after it. */
+/** The list of another chain is the same each time; the own list is the same after it. */
 function other(slip44: number, own: ListSample, list: ListSample, again = list): OtherList {
   const isApart =
     list.addresses.length > 0 && !list.addresses.some((a) => own.addresses.includes(a));
@@ -101,10 +101,10 @@ const none = sample([]);
 test.each<[string, Partial<FilterSeen>, string]>([
   ['all lists are empty', { own: none, others: [other(61, none, none)] }, 'unknown'],
   ['the unused chain is empty beside a list that is not', { unused: 'empty' }, 'works'],
-  ['it shows the same addresses', { unused: 'same' }, 'broken'],
-  ['it shows other addresses', { unused: 'apart' }, 'works'],
+  ['the unused chain shows the same addresses', { unused: 'same' }, 'broken'],
+  ['the unused chain shows other addresses', { unused: 'apart' }, 'works'],
   [
-    'it shows the same ones, but another chain shows others',
+    'the unused chain shows the same addresses, but another chain shows others',
     { unused: 'same', others: [other(61, both, sample(['x']))] },
     'works',
   ],
@@ -127,15 +127,19 @@ test.each<[string, Partial<FilterSeen>, string]>([
   ['every other chain is refused', { others: [refusedChain], areAllAsked: true }, 'works'],
   ['there is no other chain', { areAllAsked: true }, 'works'],
   ['there is no other chain, and no address', { own: none, areAllAsked: true }, 'unknown'],
-  ['some refused chains were not asked', { others: [refusedChain] }, 'shared'],
+  ['some refused chains were not queried', { others: [refusedChain] }, 'shared'],
   ['all chains show the same', { others: [other(61, both, both)], areAllAsked: true }, 'shared'],
   [
-    'another chain shows nothing beside a list that is not empty',
+    'another chain shows nothing while the own list is not empty',
     { others: [other(61, both, none)] },
     'works',
   ],
   ['another chain lacks an address', { others: [other(61, both, sample(['a']))] }, 'works'],
-  ['another chain has one more', { others: [other(61, both, sample(['a', 'b', 'c']))] }, 'works'],
+  [
+    'another chain has one more address',
+    { others: [other(61, both, sample(['a', 'b', 'c']))] },
+    'works',
+  ],
   [
     'another chain lacked it only once',
     { others: [other(61, both, sample(['a']), both)] },
@@ -158,7 +162,7 @@ test.each<[string, Partial<FilterSeen>, string]>([
   ],
   ['the list shows an address of another chain', { own: sample([evm, tron]) }, 'broken'],
   [
-    'it does, though the unused chain is empty',
+    'the list shows an address of another chain although the unused chain is empty',
     { own: sample([evm, tron]), unused: 'empty' },
     'broken',
   ],
@@ -182,7 +186,7 @@ test.each<[string, Partial<FilterSeen>, string]>([
     { others: [other(195, both, both)] },
     'unknown',
   ],
-])('where %s', (_what, seen, verdict) => {
+])('the chain filter is judged by the lists where %s', (_what, seen, verdict) => {
   const refused = { slip44: 60, own: both, unused: 'refused' as const, others: [] };
   expect(judgeFilter({ ...refused, areAllAsked: false, ...seen })).toBe(verdict);
 });

@@ -25,7 +25,9 @@ const rowsOf = (claim: string, count: number, lane: Lane): ClaimedDetail[] =>
     isRefused: false,
   }));
 
-/** Tools that hand out these claims one after the other; `ask` is called with each order, `store` with each batch. */
+/**
+ * A context that hands out these claims one after the other. It calls `ask` with each order, `store` with each batch.
+ */
 function toolsFor(
   claims: ClaimedDetail[][],
   {
@@ -59,7 +61,7 @@ function toolsFor(
   };
 }
 
-test('the next claim of the history is fetched while the one before is stored, not beside it', async () => {
+test('the next claim of the history is fetched while the previous one is stored, but not stored concurrently', async () => {
   const asked: string[] = [];
   const askedAtStore: string[][] = [];
   const all = openGate();
@@ -67,7 +69,7 @@ test('the next claim of the history is fetched while the one before is stored, n
     ask: async (orderNo) => {
       if (asked.push(orderNo) === 40) all.open();
     },
-    // Ends only once the rows of both have been asked for.
+    // Ends only once the rows of both have been requested.
     store: async () => {
       askedAtStore.push([...asked]);
       await all.opened;
@@ -79,7 +81,7 @@ test('the next claim of the history is fetched while the one before is stored, n
   expect(early.length).toBeLessThanOrEqual(concurrency);
 });
 
-test('a current row does not wait for the claim of the history before it', async () => {
+test('a current row does not wait for the previous claim of the history', async () => {
   const current = openGate();
   const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 1, 'current')], {
     ask: async (orderNo) => {
@@ -91,7 +93,7 @@ test('a current row does not wait for the claim of the history before it', async
   await syncDetailsThrough(tools, signal);
 });
 
-test('a claim that fails lets the next one go on', async () => {
+test('the next claim continues after one that failed', async () => {
   const asked: string[] = [];
   const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
     ask: async (orderNo) => {
@@ -104,7 +106,7 @@ test('a claim that fails lets the next one go on', async () => {
   expect(asked.filter((orderNo) => orderNo.startsWith('second'))).toHaveLength(20);
 });
 
-test('after several refused rows in a row each further one is asked for once, until one is given', async () => {
+test('after several refused rows in a row, each further row is requested once, until the service answers one', async () => {
   const once: string[] = [];
   const tools = toolsFor([rowsOf('first', 20, 'backlog'), rowsOf('second', 20, 'backlog')], {
     ask: async (orderNo, isAskedOnce) => {

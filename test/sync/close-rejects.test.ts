@@ -34,7 +34,7 @@ test('a later detail that cannot be read stays a reject until a detail brings th
   const opened = await kept();
   expect(opened).toMatchObject([{ field: 'fee', is_open: true, times: 1 }]);
   for (let pass = 0; pass < 2; pass += 1) await sync();
-  // Read again, and written by another answer: the value is still the one from before.
+  // Read again, and written by another answer: the value is still the earlier one.
   service.details.set(
     'a',
     JSON.stringify({ ...row, state: 'success', fee: 'NaN', confirmNum: '2' }),
@@ -58,7 +58,7 @@ const row = {
   time: 1_700_000_000_000,
 };
 
-test('of an order that a page shows with two amounts one stays a reject until the list shows it once', async () => {
+test('if a page shows an order with two amounts, one of them stays a reject until the list shows the order once', async () => {
   const other = { ...row, amount: '7' };
   service.details.set('a', JSON.stringify({ ...row, fee: '0', confirmNum: '1' }));
   service.lists.set(
@@ -76,7 +76,7 @@ test('of an order that a page shows with two amounts one stays a reject until th
   expect(await kept()).toMatchObject([{ field: null, is_open: false }]);
 });
 
-test('verify reads a detail again that could not be read, and its repair settles the reject', async () => {
+test('verify fetches a detail that could not be read again, and its repair resolves the reject', async () => {
   const detail = (fee: string) =>
     service.details.set('a', JSON.stringify({ ...row, fee, confirmNum: '1' }));
   const verify = async (isRepair: boolean) =>

@@ -17,7 +17,7 @@ import { forAllSync } from '../support/for-all.ts';
 const settleMs = 10_000;
 const chainParam = 'slip44';
 
-/** A chain that always wants as many as it may ask for, and what it asked for today. */
+/** A chain that always wants the maximum number; returns the numbers that it requested today. */
 class NumberModel {
   limit = 200;
   numMax = 200;
@@ -46,7 +46,7 @@ class NumberModel {
 }
 
 describe('the address request protocol', () => {
-  test('after each lost answer the number halves and the list settles twice as long, and both recover', () => {
+  test('each lost answer halves the number and doubles the wait for the list; both recover afterwards', () => {
     const lost = { ...open, state: 'unknown' as const, listReadAgeMs: 1 };
     const settling = (losses: number) => {
       const action = decidePool({ ...full, losses, open: lost }, limits);
@@ -59,7 +59,7 @@ describe('the address request protocol', () => {
     expect(numAfterGrant(100, 100, null)).toBe(200);
   });
 
-  test('nothing is asked for while the list shows its addresses for a chain that does not exist', () => {
+  test('no address is requested while the list shows addresses for a chain that does not exist', () => {
     const wanted = { ...full, available: 0 };
     expect(decidePool({ ...wanted, filter: 'unknown' }, limits)).toEqual({ kind: 'prove-filter' });
     const tried = { ...wanted, isFilterTried: true };
@@ -71,14 +71,14 @@ describe('the address request protocol', () => {
     }
     const empty = { ...tried, filter: 'unknown' as const, isListEmpty: true };
     expect(decidePool(empty, limits)).toMatchObject({ kind: 'request' });
-    // A filter that was put right is noticed though the pool is full.
+    // A corrected filter is noticed even if the pool is full.
     expect(decidePool({ ...full, filter: 'broken' }, limits)).toEqual({ kind: 'prove-filter' });
     expect(decidePool({ ...full, filter: 'broken', isFilterTried: true }, limits)).toEqual({
       kind: 'full',
     });
   });
 
-  test('an answer is postponed until the list shows addresses, and with them that it honours the chain parameter', () => {
+  test('an answer is held back until the list shows addresses and thereby that it honours the chain parameter', () => {
     const held = { ...open, state: 'unknown' as const, hasAnswer: true, listReadAgeMs: settleMs };
     const facts = { ...full, filter: 'unknown' as const, isListEmpty: true, open: held };
     expect(decidePool(facts, limits)).toEqual({ kind: 'read-list', lostId: 7, isAnswered: true });
@@ -86,7 +86,7 @@ describe('the address request protocol', () => {
     const late = { ...held, listReadAgeMs: 11 * settleMs };
     const given = { kind: 'drop-answer', id: 7, refusals: 1 };
     expect(decidePool({ ...facts, isListFresh: true, open: late }, limits)).toEqual(given);
-    // However short the settling time is, a list may lag behind.
+    // A list may lag, however short the settling time is.
     const soon = { ...facts, isListFresh: true, open: { ...held, listReadAgeMs: 30_000 } };
     expect(decidePool(soon, { ...limits, settleMs: 0 })).toMatchObject({ kind: 'blocked' });
     const shown = { ...facts, isListEmpty: false };
@@ -98,7 +98,7 @@ describe('the address request protocol', () => {
       isAnswered: true,
       refusals: 1,
     });
-    // The list shows addresses, and not those of the answer: it settles as after a lost one.
+    // The list shows addresses, but not those of the answer: it settles as after a lost answer.
     const unshown = { ...held, isUnshown: true, listReadAgeMs: 1 };
     expect(decidePool({ ...shown, filter: 'works', open: unshown }, limits)).toEqual({
       kind: 'settle',
@@ -108,7 +108,7 @@ describe('the address request protocol', () => {
     expect(decidePool(broken, limits)).toMatchObject({ kind: 'blocked' });
   });
 
-  test('a list that was empty when the filter was tried, and has filled since, is tried again', () => {
+  test('the chain filter is tested again if the list was empty during the first test and has addresses since', () => {
     const { isListFresh: _fresh, isFilterTried: _tried, siblingsTried, ...pool } = full;
     const wanted = { ...pool, available: 0, filter: 'unknown' as const };
     const kindOf = (wasListEmpty: boolean, isListEmpty: boolean) => {
@@ -157,20 +157,24 @@ describe('the address request protocol', () => {
   test.each<[string, Partial<PoolFacts>, object]>([
     ['rests at its target', {}, { kind: 'full' }],
     ['rests above its threshold', { available: 60 }, { kind: 'full' }],
-    ['asks below its threshold, up to the target', { available: 49 }, { kind: 'request', num: 51 }],
     [
-      'goes on to the target once it fills',
+      'requests addresses below its threshold, up to the target',
+      { available: 49 },
+      { kind: 'request', num: 51 },
+    ],
+    [
+      'continues to the target once it has begun to fill',
       { available: 60, isFilling: true },
       { kind: 'request', num: 40 },
     ],
     [
-      'asks for 200 at the most',
+      'requests at most 200 addresses',
       { available: 0, threshold: 500, target: 1_000 },
       { kind: 'request', num: 200 },
     ],
     ['asks for less after a refusal', { available: 0, numMax: 25 }, { kind: 'request', num: 25 }],
     [
-      'asks for what the day still allows',
+      'requests the number that the daily ceiling still allows',
       { available: 0, generated24h: 990 },
       { kind: 'request', num: 10 },
     ],
@@ -195,7 +199,7 @@ describe('the address request protocol', () => {
       { kind: 'full' },
     ],
     [
-      'reads, before a request, the list of a chain on which somebody else may have made addresses',
+      'reads, before a request, the list of a chain on which another program may have generated addresses',
       { available: 0, siblings: { unread: [], old: [61] } },
       { kind: 'read-sibling', slip44: 61 },
     ],
@@ -209,7 +213,7 @@ describe('the address request protocol', () => {
       { kind: 'request', num: 100 },
     ],
     [
-      'gives up the request of a dead process',
+      'closes the request of a dead process',
       { open: { ...open, isOwnerAlive: false } },
       { kind: 'lose', id: 7, num: 20 },
     ],
@@ -219,7 +223,7 @@ describe('the address request protocol', () => {
       { kind: 'read-list', lostId: 7, isAnswered: false },
     ],
     [
-      'lets the list settle',
+      'waits for the list to settle',
       { open: { ...open, state: 'unknown', listReadAgeMs: 4_000 } },
       { kind: 'settle', ms: 6_000 },
     ],
@@ -254,23 +258,23 @@ describe('the address request protocol', () => {
       },
       /has moved.*chain 966 \(not now\)/,
     ],
-  ])('%s blocks it, and says why', (_name, change, reason) => {
+  ])('%s blocks the request, and the reason is given', (_name, change, reason) => {
     const action = decidePool({ ...full, ...change }, limits);
     expect(action).toMatchObject({ kind: 'blocked', reason: expect.stringMatching(reason) });
   });
 
-  test('[A6] refusals are tried again at growing intervals, at most an hour apart', () => {
+  test('[A6] a refused request is retried at growing intervals of at most an hour', () => {
     expect([1, 2, 3, 20].map(refusalDelayMs)).toEqual([15_000, 30_000, 60_000, 3_600_000]);
   });
 
-  test('a refusal that speaks of the number halves it, any other only after three in a row', () => {
+  test('a refusal that names the number halves it at once; any other refusal halves it only after three in a row', () => {
     expect(numAfterRefusal(200, 1, 'num exceeds the allowed limit')).toBe(100);
     expect(numAfterRefusal(1, 1, 'too many')).toBe(1);
     expect(numAfterRefusal(5, 2, 'the caller may not add addresses')).toBe(200);
     expect(numAfterRefusal(200, 3, 'the caller may not add addresses')).toBe(100);
   });
 
-  test('a smaller number is asked for at once only if the refusal names the number, not the pace or the rights', () => {
+  test('a smaller number is requested at once only if the refusal names the number, not the rate or the permissions', () => {
     const isRefused = (message: string, num = 200) => isNumberRefused(num, message);
     expect(
       ['num exceeds the limit', 'at most 50 per request: too many'].map((m) => isRefused(m)),
@@ -285,7 +289,7 @@ describe('the address request protocol', () => {
     expect(others.map((m) => isRefused(m))).toEqual(others.map(() => false));
   });
 
-  test('however it was lowered, the number is 200 again after a few granted requests', () => {
+  test('after any reduction the number is 200 again after a few granted requests', () => {
     forAllSync(fc.array(fc.nat(12), { maxLength: 20 }))(100, (storms) => {
       const chain = new NumberModel();
       for (const refusals of storms) {
@@ -294,13 +298,13 @@ describe('the address request protocol', () => {
         chain.limit = 200;
         for (let each = 0; each < 8; each += 1) chain.ask();
         expect(chain.numMax).toBe(200);
-        // Another storm on the same day would look like a limit until the next one.
+        // Another storm on the same day would look like a limit until the next day.
         chain.asked = [];
       }
     });
   });
 
-  test('a limit of the service is found, used to at least a half, and doubted once a day', () => {
+  test('a limit of the service is found, used to at least half, and tested again once a day', () => {
     const drawn = forAllSync(fc.integer({ min: 1, max: 199 }), fc.integer({ min: 1, max: 3 }));
     drawn(100, (limit, days) => {
       const chain = new NumberModel();

@@ -4,12 +4,12 @@ import { histories } from './draw-history.ts';
 import { playHistory } from './play-history.ts';
 import { newFigures } from './proof-judge.ts';
 
-/** Set another seed and more runs to look for more: each run is one history. */
+/** Another seed and more runs find more: each run is one history. */
 const seed = Number(process.env['HISTORY_SEED'] ?? 9);
 const runs = Number(process.env['HISTORY_RUNS'] ?? 20_000);
 
 test(
-  'whatever the service tells: no false proof, no row missed or marked as gone, and at rest a proof that costs one request',
+  'with any behaviour of the service: no false proof, no missing or wrongly unlisted row, and one request per idle pass',
   async () => {
     const figures = newFigures();
     await fc.assert(

@@ -9,7 +9,7 @@ import { onePass } from '../support/with-wallet.ts';
 const { ledger, query, clear, service, client } = await withListedLedger();
 const { signal } = new AbortController();
 const now = Date.now();
-/** Each test is a process of its own: what one has learned of a list the next one does not know. */
+/** Each test acts as a separate process, without knowledge of a list from an earlier test. */
 let context = toolsOver({ ledger, client });
 
 const isOf = (asked: string, orderNo: string) => asked.endsWith(`orderNo=${orderNo}`);
@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 
 test.each(['http-500', 'reset'] as const)(
-  '[H10 H12] an order whose detail ends with %s for good is postponed, and the other rows go on',
+  '[H10 H12] an order whose detail always ends with %s is postponed, and all other rows are fetched',
   async (fault) => {
     put(30);
     await pass();
@@ -83,7 +83,7 @@ test.each(['http-500', 'reset'] as const)(
 );
 
 test.each(['http-500', 'reset'] as const)(
-  '[H10 H12] a new ledger whose newest 100 details end with %s is copied but for these, and the command says so',
+  '[H10 H12] a new ledger is complete except for its newest 100 details, which end with %s, and the command reports this',
   async (fault) => {
     put(130);
     const isRefused = (asked: string) =>
@@ -101,7 +101,7 @@ test.each(['http-500', 'reset'] as const)(
   },
 );
 
-test('a first row that fails is postponed also where one request is sent at a time', async () => {
+test('a failing first row is postponed also if only one request is sent at a time', async () => {
   put(6);
   await pass();
   context = toolsOver({ ledger: { ...ledger }, client }, { concurrency: 1 });
@@ -110,7 +110,7 @@ test('a first row that fails is postponed also where one request is sent at a ti
   expect(await withoutDetail()).toEqual(['order-0']);
 });
 
-test('many rows that fail while others are answered cost a request each, and few more', async () => {
+test('each of many failing rows costs one request and few more, while other rows are answered', async () => {
   put(40);
   await pass();
   service.fault = (asked) => (isDetail(asked) && /[02468]$/.test(asked) ? 'http-500' : null);
@@ -124,7 +124,7 @@ test('many rows that fail while others are answered cost a request each, and few
 });
 
 test.each(['http-500', 'reset'] as const)(
-  '[H10 H12] a service that ends every detail with %s postpones no row, and is asked little',
+  '[H10 H12] if every detail ends with %s, no row is postponed, and few requests are sent',
   async (fault) => {
     put(40);
     await pass();
@@ -137,7 +137,7 @@ test.each(['http-500', 'reset'] as const)(
     service.asked.length = 0;
     await expect(details()).rejects.toMatchObject({ code: 'service-unreachable' });
     expect(await refused()).toEqual([{ order_no: 'order-0', refusals: 1 }]);
-    // 16 rows show it, after 8 attempts each; 8 more may be on their way meanwhile.
+    // 16 rows are enough evidence, after 8 attempts each; 8 more may be in flight meanwhile.
     expect(service.asked.length).toBeLessThanOrEqual((16 + 8) * 8);
     service.fault = () => null;
     expect(await details()).toMatchObject({ isComplete: true });
@@ -145,7 +145,7 @@ test.each(['http-500', 'reset'] as const)(
 );
 
 test.each([0, 70, 130, 249])(
-  '[H10] a list page that ends with HTTP 500 for its row %i alone is divided: the neighbours come in, the row is a reject',
+  '[H10] a list page that ends with HTTP 500 because of its row %i is divided: the other rows are stored, the row is a reject',
   async (place) => {
     put(250);
     service.twist = (page) =>
@@ -177,7 +177,7 @@ test.each([
   ['a total', false],
   ['no total', true],
 ])(
-  '[H10] rows that arrive above a row that ends with HTTP 500 cost two requests more each time, or a few, in a list with %s',
+  '[H10] new rows above a row that ends with HTTP 500 cost two more requests each time, or a few, in a list with %s',
   async (_what, hasNoTotal) => {
     put(250);
     const bad = ['"order-70"'];
@@ -211,7 +211,7 @@ test.each([
     const stored = () => [...allBut(250, 70), ...arrived].sort();
     expect([...(await keys())].sort()).toEqual(stored());
     expect(await query('select * from ledger.rejects')).toHaveLength(1);
-    // A bad row among new ones, and new rows that push the first bad one off its page.
+    // A bad row among new rows, and new rows that push the first bad row off its page.
     arrive(3);
     bad.push('"new-9"');
     arrive(2);
@@ -224,7 +224,7 @@ test.each([
   },
 );
 
-test('a page size that ends with HTTP 500 is lowered, and no page is divided for it any more', async () => {
+test('a page size that ends with HTTP 500 is lowered, and pages are no longer divided because of it', async () => {
   put(430);
   service.twist = (page, { pageSize }) =>
     pageSize > 50 ? { ...page, status: 500, body: 'Internal Server Error' } : page;
@@ -238,7 +238,7 @@ test.each([
   ['HTTP 500', 500, 'Internal Server Error', 13],
   ['code 4003', 200, '{"code":4003,"data":null,"msg":"permission denied"}', 30],
 ])(
-  'a list that is answered with %s for good costs one request a pass after two passes',
+  'a list that always answers with %s costs one request per pass after two passes',
   async (_what, status, body, most) => {
     put(250);
     service.twist = (page) => ({ ...page, status, body });

@@ -28,7 +28,7 @@ async function withPool(threshold = 0, target = 0, options: Partial<SandboxOptio
   return wallet;
 }
 
-test('[A7] three at once fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
+test('[A7] three concurrent passes fill a pool from 0 to exactly its target, in as few requests as the service allows', async () => {
   const settings = { chains: [60], pools: limits };
   const { sandbox, ledger, context, connectionString } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
@@ -53,7 +53,7 @@ test('[A7] three at once fill a pool from 0 to exactly its target, in as few req
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(5);
 });
 
-test('generated addresses leave the proof of their list as it is, and the next pass over the list judges it', async () => {
+test('generated addresses do not change the proof of their list, which the next pass over the list updates', async () => {
   const { ledger, context, query } = await withPool(5, 10, { addressesPerChain: 3 });
   const proofs = () =>
     query('select is_complete, service_total::int, ledger_count::int from ledger.stream_proofs');
@@ -67,7 +67,7 @@ test('generated addresses leave the proof of their list as it is, and the next p
   expect((await proofs()).at(-1)).toMatchObject({ is_complete: true, service_total: 13 });
 });
 
-test('a pass over many chains takes one connection more than the pool has, not one a chain', async () => {
+test('a pass over many chains needs one extra database connection in total, not one for each chain', async () => {
   const chains = [0, 2, 60, 195];
   const { sandbox, ledger, context } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
@@ -91,7 +91,7 @@ test('a pass over many chains takes one connection more than the pool has, not o
 });
 
 test.each([1, 7])(
-  'a chain without addresses whose list counts %i rows too many has its pool filled by the first answer',
+  'if the list of a chain without addresses counts %i rows too many, the first answer fills its pool',
   async (tooMany) => {
     const { sandbox, ledger, context } = await withPool(10, 20);
     sandbox.faults.totalError = tooMany;
@@ -101,7 +101,7 @@ test.each([1, 7])(
   },
 );
 
-test('a request whose commit was made and not learnt of is settled by the list, not waited for', async () => {
+test('a request that was committed without the process learning of it is closed by the list, without a further wait', async () => {
   const { sandbox, ledger, context, query } = await withPool(10, 20);
   const open = `select count(*)::int as n from ledger.address_requests where state = 'sent'`;
   let isLost = false;
@@ -120,7 +120,7 @@ test('a request whose commit was made and not learnt of is settled by the list, 
   expect(await statuses(ledger)).toEqual({ available: 20 });
 });
 
-test('[A1 A5] addresses that were there before are foreign and not counted; lost answers are found in the list, none is lost', async () => {
+test('[A1 A5] addresses from before are foreign and not counted; addresses of lost answers are found in the list, none is lost', async () => {
   const { sandbox, ledger, context, query } = await withPool(500, 1_000, {
     addressesPerChain: 300,
     addressLagMs: 100,
@@ -130,7 +130,7 @@ test('[A1 A5] addresses that were there before are foreign and not counted; lost
   expect(await statuses(ledger)).toEqual({ available: 1_000, foreign: 300 });
   expect(sandbox.world.generated(60)).toBe(1_000);
   const rows = await query('select state, num, received from ledger.address_requests order by id');
-  // After each lost answer half as many are asked for; each that comes doubles the number again.
+  // Each lost answer halves the number; each answer that arrives doubles it again.
   expect(rows).toEqual(
     [200, 100, 50, 100, 200, 200, 150].map((num) => ({ state: 'done', num, received: num })),
   );
@@ -139,17 +139,17 @@ test('[A1 A5] addresses that were there before are foreign and not counted; lost
   ]);
 });
 
-test('when a lost answer leaves more new addresses than were asked for, none of them is handed out', async () => {
+test('if the list shows more new addresses after a lost answer than were requested, none of them is handed out', async () => {
   const { sandbox, ledger, context } = await withPool(10, 20);
   sandbox.faults.next.push('lost-answer');
   expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);
-  // Another program with the same key: nobody can tell whose these are.
+  // Another program uses the same key: the owner of these addresses cannot be determined.
   sandbox.world.generateAddresses(60, 5);
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
   expect(await statuses(ledger)).toEqual({ available: 20, foreign: 25 });
 });
 
-test('[A6] a chain that the service refuses holds up no other, keeps its words, waits, and then asks for less', async () => {
+test('[A6] a chain that the service refuses delays no other; its reason is stored, it waits, and then requests fewer', async () => {
   const { sandbox, ledger, context, query } = await withWallet(
     { transactions: 0, addressesPerChain: 0, supportedChains: [60] },
     { chains: [195, 60], pools: limits },
@@ -173,7 +173,7 @@ test('[A6] a chain that the service refuses holds up no other, keeps its words, 
   expect(sandbox.stats.requests['/v1/wallet/address']).toBe(asked);
 });
 
-test('[A6] a refused number is halved at once, and the pool fills all the same once the service grants', async () => {
+test('[A6] a refused number is halved at once, and the pool is filled as soon as the service grants a request', async () => {
   const { sandbox, context, query } = await withPool(10, 150);
   sandbox.answers.set('/v1/wallet/address', {
     status: 200,
@@ -197,7 +197,7 @@ test('[A6] a refused number is halved at once, and the pool fills all the same o
   ]);
 });
 
-test('[A8] the daily ceiling stops it and says so', async () => {
+test('[A8] the daily ceiling stops the filling of a pool and is given as the reason', async () => {
   const { sandbox, ledger, context, query } = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { ...limits, maxPerDay: 250 } },
@@ -209,7 +209,7 @@ test('[A8] the daily ceiling stops it and says so', async () => {
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
-test('[A5] a list that has not shown the first addresses yet is asked again before the next request, not taken for a fault', async () => {
+test('[A5] if the list does not show the first addresses yet, it is read again before the next request, and this is no fault', async () => {
   const { sandbox, ledger, context, query } = await withPool(10, 20, { addressLagMs: 700 });
   await until(async () => (await fillPools(context, patiently)).isComplete);
   await query(`update ledger.addresses set status = 'assigned'`);
@@ -218,7 +218,7 @@ test('[A5] a list that has not shown the first addresses yet is asked again befo
   expect(sandbox.world.generated(60)).toBe(40);
 });
 
-test('[A8] an address list that is suddenly empty is a fault, not a need', async () => {
+test('[A8] an address list that is suddenly empty is a fault and does not cause a request for addresses', async () => {
   const { sandbox, context, query } = await withPool(10, 20);
   await fillPools(context, patiently);
   await query(`update ledger.addresses set status = 'assigned'`);
@@ -231,7 +231,7 @@ test('[A8] an address list that is suddenly empty is a fault, not a need', async
   expect(sandbox.world.generated(60)).toBe(20);
 });
 
-test('a number that passing refusals lowered to 1 is 200 again after the service grants, and a limit of it is asked for twice a day at the most', async () => {
+test('a number that temporary refusals lowered to 1 returns to 200, and a limit is tested at most twice a day', async () => {
   const { sandbox, ledger, context, query } = await withPool();
   const fill = async (target: number) => {
     await mirrorPools(ledger, [{ slip44: 60, threshold: target, target }]);
@@ -259,7 +259,7 @@ test('a number that passing refusals lowered to 1 is 200 again after the service
   expect(await query('select num_max from ledger.pools')).toEqual([{ num_max: 50 }]);
 });
 
-test('a number whose answer was lost once is asked for again, one that is lost each time is a limit', async () => {
+test('a number is requested again after one lost answer; if every answer to it is lost, it counts as a limit', async () => {
   const { ledger, context, query } = await withPool();
   const lose = `(60, 50, 'done', now(), now(), null, 50), (60, 100, 'done', now(), now(), now(), 0)`;
   const fillAfter = async (earlier: string, target: number) => {
@@ -272,14 +272,14 @@ test('a number whose answer was lost once is asked for again, one that is lost e
   };
   expect(await fillAfter(lose, 500)).toEqual([{ num_max: 200 }]);
   expect(await fillAfter(lose, 1_000)).toEqual([{ num_max: 200 }]);
-  // None as large was granted in between.
+  // No number as large was granted in between.
   expect(await fillAfter(`${lose}, ${lose}`, 1_500)).toEqual([{ num_max: 50 }]);
 });
 
-test('of a lost answer only exactly as many as were asked for are ours, and none that another chain has', async () => {
+test('after a lost answer the new addresses are ours only if their number is the requested one and no other chain has them', async () => {
   const { sandbox, ledger, context, query } = await withPool(10, 20, { addressesPerChain: 1 });
   const impatiently = { signal, whenBusy: 'skip' as const };
-  // Nothing was generated, and somebody else made two.
+  // Nothing was generated, and another program generated two addresses.
   sandbox.faults.next.push('hang');
   await fillPools(context, impatiently);
   await query(
@@ -295,7 +295,7 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
     received: 0,
     error: expect.stringContaining('2 new addresses of 20'),
   });
-  // As many as were asked for are new, but one of them is another chain's, too.
+  // The requested number of addresses is new, but one of them also belongs to another chain.
   await query(`update ledger.addresses set status = 'assigned' where status = 'available'`);
   sandbox.faults.next.push('lost-answer');
   await fillPools(context, impatiently);
@@ -311,7 +311,7 @@ test('of a lost answer only exactly as many as were asked for are ours, and none
   expect(after['foreign']).toBe(before['foreign']);
 });
 
-test('a pool whose list another job reads at that moment is filled in the same pass', async () => {
+test('a pool is filled in the same pass although another job is reading its list', async () => {
   const { ledger, context } = await withPool(10, 20, { latencyMs: 300 });
   const [, filled] = await Promise.all([
     syncAddresses(context, { signal, ifLeased: 'skip', sliceMs: null, effort: 'pool' }),
@@ -321,7 +321,7 @@ test('a pool whose list another job reads at that moment is filled in the same p
   expect(await statuses(ledger)).toEqual({ available: 20 });
 });
 
-test('a chain that is taken out of the setting while its answer is lost is resolved all the same, and not filled on', async () => {
+test('if a chain is removed from the setting while its answer is lost, its request is still closed, and its pool is not filled', async () => {
   const { sandbox, ledger, context, query } = await withPool();
   const pool = { slip44: 60, threshold: 10, target: 20 };
   const other = { slip44: 195, threshold: 1, target: 1 };
@@ -342,7 +342,7 @@ test('a chain that is taken out of the setting while its answer is lost is resol
   expect(await query('select slip44 from ledger.pools')).toEqual([{ slip44: 195 }]);
 });
 
-test('a process without any pools resolves what an earlier setting left open, and fills nothing', async () => {
+test('a process without pools closes requests that an earlier setting left open, and fills nothing', async () => {
   const { sandbox, ledger, context } = await withPool(500, 500);
   sandbox.faults.next.push('lost-answer');
   expect((await fillPools(context, { signal, whenBusy: 'skip' })).isComplete).toBe(false);

@@ -16,7 +16,7 @@ import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wa
 
 const signal = new AbortController().signal;
 
-/** Serves hints as a daemon does, until the test ends. */
+/** Serves hints like a daemon until the test ends. */
 function serve(context: SyncContext) {
   const server = serveHints([context], context.log);
   const listening = keepListening({
@@ -32,7 +32,7 @@ function serve(context: SyncContext) {
   return { ...server, close };
 }
 
-/** A wallet whose history is in the ledger, with what its service was asked so far forgotten. */
+/** A wallet whose history is in the ledger; the requests sent so far are not counted. */
 async function filled(options: Parameters<typeof withWallet>[0] = {}): Promise<Wallet> {
   const wallet = await withWallet({ transactions: 300, ...options });
   await syncTransactions(wallet.context, onePass());
@@ -50,7 +50,7 @@ const knows = (wallet: Wallet, orderNo: string) => async () =>
 const isServed = (wallet: Wallet) => async () =>
   (await rows(wallet, `select from engine.hints where subject <> 'details'`)).length === 0;
 
-test('a hint brings a new row at once, its detail next, and costs one request a list', async () => {
+test('a hint causes a new row to be stored at once and its detail next, and costs one request per list', async () => {
   const wallet = await filled();
   serve(wallet.context);
   const [orderNo = ''] = wallet.sandbox.world.addTransactions(1, {
@@ -74,7 +74,7 @@ test('a hint brings a new row at once, its detail next, and costs one request a 
   expect(await rows(wallet, `select from ledger.streams where not is_complete`)).toEqual([]);
 });
 
-test('of a flood at two daemons each list costs one request a second, and the last hint is served', async () => {
+test('a flood of hints at two daemons costs one request per list and second, and the last hint is honoured', async () => {
   const wallet = await filled();
   const other = await openWallet(wallet.sandbox, wallet.connectionString);
   onTestFinished(() => other.ledger.close());
@@ -104,17 +104,17 @@ test('of a flood at two daemons each list costs one request a second, and the la
   expect(requests['/v1/transaction/info']).toBe(0);
   expect(outcomes.coalesced).toBeGreaterThan(20 * outcomes.accepted);
   const [stored] = await rows(wallet, 'select count(*)::int as n from engine.hints');
-  // Calls at the same moment do not see one another's rows.
+  // Concurrent calls do not see each other's rows.
   expect(stored?.['n']).toBeLessThanOrEqual(1_500);
-  // A look that brings nothing leaves no row behind.
+  // A read without news leaves no row.
   expect(await rows(wallet, `select from ledger.sync_runs where job = 'hints'`)).toHaveLength(1);
 }, 30_000);
 
-test('a hint while another pass reads the list is served right after that pass, by whichever daemon', async () => {
+test('a hint during a pass over the list is honoured right after that pass, by either daemon', async () => {
   const wallet = await filled();
   const { db } = wallet.ledger;
   expect(await leaseStream(db, 'deposit', 'another pass')).toBeDefined();
-  // Its owner is alive: a lease of a process that has gone is free.
+  // Its owner is alive: the lease of a dead process would be free.
   await db.execute(
     `update ledger.streams set lease_owner = '${wallet.ledger.instance} 1' where name = 'deposit'`,
   );
@@ -128,7 +128,7 @@ test('a hint while another pass reads the list is served right after that pass, 
   await until(knows(wallet, orderNo), 3_000);
 });
 
-test('a hint whose look fails is served later, and the failure leaves the list as it was', async () => {
+test('a hint whose read fails is retried later, and the failure does not change the state of the list', async () => {
   const wallet = await filled();
   wallet.sandbox.answers.set('/v1/transaction/list', {
     status: 403,
@@ -145,7 +145,7 @@ test('a hint whose look fails is served later, and the failure leaves the list a
   wallet.sandbox.answers.clear();
   expect(await rows(wallet, 'select from engine.hints where taken_at is not null')).toHaveLength(2);
   await until(async () => lines.some(({ message }) => message.includes('could not be served')));
-  // As when its time has come.
+  // As if its time had come.
   await wallet.ledger.pool.query(
     `update engine.hints set taken_at = now() - interval '31 seconds'; update engine.hint_turns set next_at = now()`,
   );
@@ -153,7 +153,7 @@ test('a hint whose look fails is served later, and the failure leaves the list a
   await until(knows(wallet, orderNo), 5_000);
 });
 
-test('a look costs one request where the counts differ, and leaves the doubt to the next pass', async () => {
+test('a read after a hint costs one request if the counts differ, and the next pass examines the difference', async () => {
   const wallet = await filled({ totalLag: -3 });
   expect(await rows(wallet, 'select from ledger.streams where is_complete')).toEqual([]);
   const before = await rows(
@@ -172,7 +172,7 @@ test('a look costs one request where the counts differ, and leaves the doubt to 
   ).toEqual(before);
 });
 
-test('an open order is fetched again because of a hint, at most once in five seconds', async () => {
+test('a hint causes the detail of an open order to be fetched again, at most once in five seconds', async () => {
   const wallet = await filled();
   const [orderNo = ''] = wallet.sandbox.world.addTransactions(1, {
     type: 'withdraw',
@@ -186,13 +186,13 @@ test('an open order is fetched again because of a hint, at most once in five sec
   const asked = () => wallet.sandbox.stats.requests['/v1/transaction/info'];
   await hint();
   await until(async () => asked() === 1, 5_000);
-  // Each look takes a turn of one second.
+  // Each read takes a turn of one second.
   for (let count = 0; count < 2; count += 1) {
     await hint();
     await until(isServed(wallet), 5_000);
   }
   expect(asked()).toBe(1);
-  // Its row in the list changes too, but only the detail tells the fee.
+  // The row in the list changes too, but only the detail has the fee.
   wallet.sandbox.world.setState(orderNo, 'success');
   await wallet.ledger.pool.query(
     `update engine.hints set taken_at = taken_at - interval '5 seconds'`,
@@ -208,7 +208,7 @@ test('an open order is fetched again because of a hint, at most once in five sec
   expect(asked()).toBe(whenDone);
 });
 
-test('hints in an open transaction hold up nobody, and count when it commits', async () => {
+test('hints in an open transaction delay no other process, and take effect at its commit', async () => {
   const wallet = await filled();
   serve(wallet.context);
   const slow = await wallet.ledger.pool.connect();
@@ -224,7 +224,7 @@ test('hints in an open transaction hold up nobody, and count when it commits', a
   expect(wallet.sandbox.stats.listRequests.deposit).toBe(2);
 });
 
-test('after its connection for notifications was cut off, a daemon hears of the next hint', async () => {
+test('a daemon whose notification connection was cut receives the next hint', async () => {
   const wallet = await filled();
   serve(wallet.context);
   const listeners = `pg_stat_activity where datname = current_database() and query ilike 'listen%' and pid <> pg_backend_pid()`;
@@ -235,7 +235,7 @@ test('after its connection for notifications was cut off, a daemon hears of the 
   await until(knows(wallet, orderNo), 4_000);
 });
 
-test('an inbox keeps a hint while the database fails, and at most 200 order numbers', async () => {
+test('an inbox keeps a hint while the database fails, and holds at most 200 order numbers', async () => {
   const { log, lines } = recordLog();
   const stored: string[][] = [];
   let isDown = true;

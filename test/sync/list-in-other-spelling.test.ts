@@ -10,7 +10,7 @@ import { onePass, type Wallet, withWallet } from '../support/with-wallet.ts';
 const hexOf = (address: string) =>
   Buffer.from(createBase58check(sha256).decode(address)).toString('hex');
 
-test('a list that spells addresses otherwise than the answer shows the same ones: no address goes to two', async () => {
+test('addresses that the list spells differently from the answer are recognised: none is handed out to two customers', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [195], pools: { settleMs: 100, maxPerDay: 10_000 } },
@@ -37,7 +37,7 @@ test('a list that spells addresses otherwise than the answer shows the same ones
   expect(
     await query("select distinct listed_as[1] ~ '^41' as is_hex from ledger.addresses"),
   ).toEqual([{ is_hex: true }]);
-  // The answer came first, although it was put off until the list was read.
+  // The answer arrived first, although it was held back until the list was read.
   expect(await query("select distinct address ~ '^T' as is_first from ledger.addresses")).toEqual([
     { is_first: true },
   ]);
@@ -60,7 +60,7 @@ function spelling(context: Wallet['context'], spell: (text: string) => string): 
   return { ...context, client: { ...client, listAddresses } };
 }
 
-test('a list that changes the spelling of its addresses is proven again, with the same rows', async () => {
+test('a list that changes the spelling of its addresses is proven again with the same rows', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 10_000 } },

@@ -8,7 +8,7 @@ type ListPage = Awaited<ReturnType<Wallet['context']['client']['listTransactions
 
 const asking = onePass({ ifLeased: 'ask', sliceMs: 200, effort: 'daemon' });
 
-/** A wallet whose deposits were read once, and are being read by a pass that never ends. */
+/** A wallet whose deposits were read once and are being read by a pass that never ends. */
 async function withBusyList(options: Parameters<typeof withWallet>[0]) {
   const wallet = await withWallet({ transactions: 300, ...options });
   await syncTransactions(wallet.context, onePass());
@@ -17,7 +17,7 @@ async function withBusyList(options: Parameters<typeof withWallet>[0]) {
   return wallet;
 }
 
-/** Lets another pass have the deposits, as long as the process lives. */
+/** Gives the deposits to another pass for as long as the process lives. */
 async function leaseElsewhere({ query, ledger }: Wallet): Promise<void> {
   await query(
     `update ledger.streams set lease_owner = '${ledger.instance} other', lease_until = now() + interval '1 hour'
@@ -30,7 +30,7 @@ async function isHeld({ query }: Wallet) {
   return String(row?.['lease_owner']).endsWith(' other');
 }
 
-test('a new row does not wait for the pass that reads its list: it costs one page, and the list stays with that pass', async () => {
+test('a new row is stored during a pass over its list: it costs one page, and the pass keeps the list', async () => {
   const wallet = await withBusyList({});
   const [orderNo] = wallet.sandbox.world.addTransactions(1, { type: 'deposit' });
   expect(await syncTransactions(wallet.context, asking, ['deposit'])).toMatchObject({
@@ -43,7 +43,7 @@ test('a new row does not wait for the pass that reads its list: it costs one pag
   expect(await isHeld(wallet)).toBe(true);
 });
 
-test('a first page of new rows alone is left to the next pass, which would take it for the last one of them', async () => {
+test('a first page with only new rows is left to the next pass, for which it would look like the last new page', async () => {
   const wallet = await withBusyList({});
   wallet.sandbox.world.addTransactions(250, { type: 'deposit' });
   expect(
@@ -60,13 +60,13 @@ test('a first page of new rows alone is left to the next pass, which would take 
   });
 });
 
-test('nothing is asked of a list that begins with its oldest rows', async () => {
+test('no request is sent for a list that begins with its oldest rows', async () => {
   const wallet = await withBusyList({ listOrder: 'oldest-first' });
   await syncTransactions(wallet.context, asking, ['deposit']);
   expect(wallet.sandbox.stats.listRequests.deposit).toBe(0);
 });
 
-/** The proof of the deposits, and its reason where there is none. */
+/** The proof of the deposits, or the reason if it is missing. */
 async function proofOf({ query }: Wallet) {
   const [row] = await query(
     `select is_complete, not_complete_because from ledger.streams where name = 'deposit'`,
@@ -74,7 +74,7 @@ async function proofOf({ query }: Wallet) {
   return row;
 }
 
-test('rows that arrive while another pass reads the list take no proof away: the total that counts them is stored with them', async () => {
+test('rows that arrive while another pass reads the list do not end the proof: the total that counts them is stored with them', async () => {
   const wallet = await withBusyList({});
   for (const _ of [1, 2, 3]) {
     wallet.sandbox.world.addTransactions(1, { type: 'deposit' });
@@ -96,7 +96,7 @@ test('rows that arrive while another pass reads the list take no proof away: the
   expect(proofs).toEqual([{ is_complete: true }]);
 });
 
-test('a pass that read the total before a look beside it does not store that total over the later one', async () => {
+test('a pass that read the total before a concurrent head read does not overwrite its later total', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { context, sandbox, query } = wallet;
   await syncTransactions(context, onePass());
@@ -123,7 +123,7 @@ test('a pass that read the total before a look beside it does not store that tot
   expect(proofs).toEqual([{ is_complete: true }]);
 });
 
-test('a new row beside one that is missing further back is left to the next pass: equal counts would prove a list that lacks a row', async () => {
+test('if another row is missing further back, a new row is left to the next pass, as equal counts would be a false proof', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { world } = wallet.sandbox;
   await syncTransactions(wallet.context, onePass());
@@ -131,7 +131,7 @@ test('a new row beside one that is missing further back is left to the next pass
     `select extract(epoch from min(occurred_at)) * 1000 as ms from ledger.transactions where stream = 'deposit'`,
   );
   const [late] = world.addTransactions(1, { type: 'deposit', at: Number(oldest?.['ms']) + 1 });
-  // A daemon counts the late row, and searches it only after some passes.
+  // A daemon counts the late row and searches for it only after some passes.
   await syncTransactions(wallet.context, onePass({ effort: 'daemon' }), ['deposit']);
   expect(await proofOf(wallet)).toMatchObject({ is_complete: false });
   await leaseElsewhere(wallet);
@@ -148,7 +148,7 @@ test('a new row beside one that is missing further back is left to the next pass
   });
 });
 
-test('a first page that is older than rows stored meanwhile proves nothing: its total counts none of them', async () => {
+test('a first page that is older than rows stored since proves nothing, because its total does not count them', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { context, sandbox, query } = wallet;
   await syncTransactions(context, onePass());
@@ -157,7 +157,7 @@ test('a first page that is older than rows stored meanwhile proves nothing: its 
   );
   const [late] = sandbox.world.addTransactions(1, { type: 'deposit', at: Number(ms) + 1 });
   const [missed] = sandbox.world.addTransactions(1, { type: 'deposit' });
-  /** Answers every request for the list's first page with the page that it changes it into. */
+  /** Answers every request for the first page of the list with a changed page. */
   const changing = (change: (page: ListPage) => ListPage) =>
     answering(wallet, async (pageNo, ask) => (pageNo === 1 ? change(await ask()) : ask()));
   let before: ListPage | undefined;
@@ -179,7 +179,7 @@ test('a first page that is older than rows stored meanwhile proves nothing: its 
   expect(await proofOf(wallet)).toMatchObject({ is_complete: false });
 });
 
-test('a page with a row that PostgreSQL refuses fails no pass: it is left to one that makes it a reject', async () => {
+test('a page with a row that PostgreSQL refuses fails no pass: it is left to a pass that stores the row as a reject', async () => {
   const wallet = await withBusyList({});
   const { world } = wallet.sandbox;
   await wallet.query(`alter table ledger.transactions add check (symbol <> 'NO')`);
@@ -194,7 +194,7 @@ test('a page with a row that PostgreSQL refuses fails no pass: it is left to one
   expect(await wallet.query('select order_no from ledger.rejects')).toEqual([{ order_no: 'bad' }]);
 });
 
-/** A client that answers a request for deposits as `answer` says, which may ask the service itself. */
+/** A client that answers a request for deposits with `answer`, which may call the service itself. */
 function answering(
   { context }: Pick<Wallet, 'context'>,
   answer: (pageNo: number, ask: () => Promise<ListPage>) => Promise<ListPage>,
@@ -209,7 +209,7 @@ function answering(
 async function withHalfAScan() {
   const wallet = await withWallet({ transactions: 600 });
   const { query, sandbox } = wallet;
-  /** Reads on, one page after the other. */
+  /** Continues reading, one page after the other. */
   const scan = (answer: Parameters<typeof answering>[1]) =>
     syncTransactions(
       toolsOver(answering(wallet, answer), { concurrency: 1 }),
@@ -231,7 +231,7 @@ async function withHalfAScan() {
     ...wallet,
     scan,
     addRow: () => sandbox.world.addTransactions(1, { type: 'deposit' }),
-    /** Adds a row to a page that was read. */
+    /** Adds a row to a page that was already read. */
     addLateRow() {
       const at = Math.floor(Number(ms)) + 1;
       [late] = sandbox.world.addTransactions(1, { type: 'deposit', at });
@@ -249,7 +249,7 @@ test.each([
   ['with', {}],
   ['without', { totalSize: null }],
 ])(
-  'a first scan that has passed the place of a late row is not taken for complete because of a new row stored beside it: answers %s a total',
+  'a first scan beyond the place of a late row is not complete because of a new row stored concurrently: answers %s a total',
   async (_, change) => {
     const wallet = await withHalfAScan();
     const beside = answering(wallet, async (_page, ask) => ({ ...(await ask()), ...change }));
@@ -275,7 +275,7 @@ test.each([
   },
 );
 
-test('a row counted by an earlier request and not by the look that was stored meanwhile is a doubt at once', async () => {
+test('a row that an earlier request counted and a later head read did not is a doubt at once', async () => {
   const wallet = await withWallet({ transactions: 300 });
   const { context, sandbox } = wallet;
   await syncTransactions(context, onePass());

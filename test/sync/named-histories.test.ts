@@ -7,7 +7,7 @@ import { type Lies, noLies } from './service-lies.ts';
 
 type Setup = Partial<Omit<ListSetup, 'lies'>> & { lies?: Partial<Lies> };
 
-/** A list whose rows, order and lies matter; whatever is not said is plain. */
+/** A list with relevant rows, order and lies; everything unspecified is plain. */
 function list({ lies, ...setup }: Setup): ListSetup {
   return {
     order: 'newest-first',
@@ -48,10 +48,10 @@ const kill: Happening = { kind: 'kill' };
 const look = (storedAfter: number): Happening => ({ kind: 'look', count: 1, storedAfter });
 const bringBack: Happening = { kind: 'bring-back' };
 
-/** The smallest histories of those that once broke a promise. */
+/** The smallest histories that once broke a guarantee. */
 const histories: [name: string, History][] = [
   [
-    'pages that are shorter than those before mark no row as gone while they are taken for all rows that the service puts on one',
+    'shorter pages than before mark no row as unlisted while their size is taken for the page size of the service',
     history(
       [
         list({
@@ -68,7 +68,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'totals of two processes are taken in the order of their answers: an older one, stored later, hides no fall of the list',
+    'totals of two processes count in the order of their answers: an older one that is stored later hides no fall of the total',
     history(
       [
         list({ rows: 37, batchRows: 40, lies: { shortShare: 0.2 } }),
@@ -84,7 +84,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a write that was prepared before a look beside the pass was known keeps the fall of the total that shows with it',
+    'a write that was prepared before a concurrent head read was known keeps the fall of the total that the head read shows',
     history(
       [list({ rows: 40, size: 8, batchRows: 40, aheadMax: 1, lies: { spoiltShare: 0.2 } })],
       [
@@ -96,7 +96,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a total below the place of a row shows no surplus: no row is marked as gone by it, in a list whose coarse times hide that it has no order',
+    'a total below the place of a row shows no surplus and marks no row as unlisted, in a list whose coarse times hide that it has no order',
     history(
       [
         list({ order: 'unordered', rows: 37, size: 1, pauseShare: 0.3 }),
@@ -115,7 +115,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a total below the place of a row shows no surplus to scans with short pages: they mark no listed row as gone',
+    'a total below the place of a row shows no surplus to scans with short pages, which mark no listed row as unlisted',
     history(
       [
         list({
@@ -140,7 +140,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'pages that are smaller than they say reach beyond the total only in seeming: a scan shows their size, and the list is proven',
+    'pages that are smaller than they claim only seem to reach beyond the total: a scan shows their size, and the list is proven',
     history(
       [
         list({
@@ -152,7 +152,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row that a page behind the seeming end has shown is not marked as gone by the scan that read it, nor by the next one',
+    'a row on a page behind the apparent end is marked as unlisted neither by the scan that read the page nor by the next one',
     history(
       [
         list({
@@ -168,7 +168,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row on a page that was read again, because it came out of order, is not marked as gone',
+    'a row on a page that was read again because it arrived out of order is not marked as unlisted',
     history(
       [
         list({
@@ -198,7 +198,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row that stands out of order where two pages meet makes a list unordered, whatever the totals say',
+    'a row out of order at the seam of two pages makes a list unordered, whatever the totals are',
     history(
       [
         list({
@@ -218,7 +218,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'an empty page of a replica that lags, which says that the total is 0, is not the end of a list that goes on',
+    'an empty page with a total of 0 from a lagging replica is not the end of a longer list',
     history(
       [
         list({
@@ -232,7 +232,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'two scans that end on such a page mark no row as gone',
+    'two scans that end on an empty page of a lagging replica mark no row as unlisted',
     history(
       [
         list({
@@ -247,7 +247,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a page without a total that holds rows beyond the known one shows that the known one is older',
+    'a page without a total that has rows beyond the known total shows that the known total is older',
     history(
       [
         list({
@@ -261,7 +261,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a day that a write finds to differ is a doubt from that write on',
+    'a day with differing rows is a doubt from the write on that finds it',
     history(
       [list({ rows: 16, size: 8, lies: { replica: { ms: 5_000, share: 0.9 }, spoiltShare: 0.2 } })],
       [
@@ -274,7 +274,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row that is found to have vanished explains no fall of the total during the scan that found it',
+    'a vanished row explains no fall of the total during the scan that found it missing',
     history(
       [
         list({
@@ -298,7 +298,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'scans that add up begin anew with the first total',
+    'a chain of consistent scans begins again with the first total',
     history(
       [
         list({
@@ -327,7 +327,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'where the total falls by less than what has moved, the scan goes back until it meets what it has met before',
+    'if the total falls by less than the rows that moved, the scan goes back until it meets rows that it has met before',
     history(
       [
         list({
@@ -361,7 +361,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row of another list that comes in with the last pages of a scan makes up for none that has vanished',
+    'a row of another list on the last pages of a scan does not compensate for a vanished row',
     history(
       [
         list({
@@ -396,7 +396,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a total of 0 behind the end makes no list one that shows its rows in another order each time',
+    'a total of 0 behind the end does not mark a list as one with a different order each time',
     history(
       [
         list({
@@ -432,7 +432,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'rows that two scans have not met explain no fall of the total during the second one',
+    'rows that two scans have not met explain no fall of the total during the second scan',
     history(
       [
         list({
@@ -461,7 +461,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'scans in which the total rose and fell are no evidence that a row has gone',
+    'scans in which the total rose and fell are no evidence that a row has vanished',
     history(
       [
         list({
@@ -485,7 +485,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a fall of the total that only an overtaken answer shows sends the scan back, too',
+    'a fall of the total that only an overtaken answer shows also sends the scan back',
     history(
       [
         list({
@@ -500,7 +500,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a fall of the total that the head shows between two pages of a scan sends it back, too',
+    'a fall of the total that a head read shows between two pages of a scan also sends the scan back',
     history(
       [list({ rows: 23, size: 6, beyondEnd: 'empty-and-zero' })],
       [round([late, late], [nothing, nothing, nothing, nothing, remove, kill])],
@@ -508,7 +508,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a page that seems to show a clamped size while a scan is under way may just lack rows',
+    'a page that seems to show a reduced page size during a scan may only lack rows',
     history(
       [
         list({ size: 3, pauseShare: 0.3, lies: { shortShare: 0.2 } }),
@@ -519,7 +519,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a row that had gone before a clean scan explains no fall of the total after it',
+    'a row that had vanished before a clean scan explains no fall of the total after it',
     history(
       [
         list({ rows: 13, stepMs: 86_400_000, lies: { spoiltShare: 0.2 } }),
@@ -535,7 +535,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a list whose times rise only from one page to the next does not follow them',
+    'a list whose times rise only from page to page is not ordered by time',
     history(
       [
         list({
@@ -553,7 +553,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'the first total proves nothing: rows may have gone while there was none',
+    'the first total proves nothing, because rows may have vanished while there was no total',
     history(
       [
         list({ rows: 8 }),
@@ -575,7 +575,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'a page whose total is believed has its rows stored, also where it is read for what has vanished',
+    'the rows of a page whose total is trusted are stored, also if it is read to find vanished rows',
     history(
       [
         list({
@@ -603,7 +603,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'pages that repeat because as many rows as they hold arrive are no end before the known rows end',
+    'pages that repeat because a full page of rows arrived are not the end of the list before the known rows end',
     history(
       [list({ rows: 8, hasTimes: false, lies: { total: { kind: 'page' } } })],
       [
@@ -620,7 +620,7 @@ const histories: [name: string, History][] = [
     ),
   ],
   [
-    'days that were read while a row was in both lists were not compared, whatever is so at the end of the scan',
+    'days that were read while a row was in both lists do not count as compared, whatever the lists show at the end of the scan',
     history(
       [
         list({
@@ -652,7 +652,7 @@ describe('histories that once led to a false claim', () => {
     expect(await playHistory(played, newFigures())).toEqual([]);
   });
 
-  test('equal counts show that no row has disappeared, whatever two scans have not found', async () => {
+  test('equal counts show that no row has disappeared, although two scans did not find some rows', async () => {
     const lies: Lies = {
       ...noLies,
       total: { kind: 'constant', rows: 19 },

@@ -48,14 +48,14 @@ beforeEach(async () => {
   put(Array.from({ length: count }, (_, nth) => row(nth)));
 });
 
-/** Rows of a page of another size than was asked for. */
+/** Rows of a page of another size than the requested one. */
 function inSize(pageNo: number, size: number): Pick<PageAnswer, 'rows'> {
   const all = service.lists.get('deposit') ?? [];
   return { rows: all.slice((pageNo - 1) * size, pageNo * size) };
 }
 
 test.each([10, 50])(
-  '[P7] a page cut down to %i rows is planned with, whether the answer says so or repeats the size asked for',
+  '[P7] the reader plans with a page size cut down to %i rows, whether the answer claims the cut size or the requested one',
   async (size) => {
     for (const said of [size, 100]) {
       await clear();
@@ -66,12 +66,12 @@ test.each([10, 50])(
 );
 
 test.each(['null', '[]', '{}'])(
-  'a list that is known to be empty costs one request a pass where it is answered by %s, and shows its first rows',
+  'a list that is known to be empty costs one request per pass if its answer is %s, and its first rows are found',
   async (data) => {
     put([]);
     service.twist = (page) =>
       page.rows.length > 0 ? page : { ...page, body: `{"code":0,"data":${data},"msg":"success"}` };
-    // A client of its own has not accepted such an answer yet.
+    // A new client has not accepted such an answer yet.
     const passOfNew = async () => {
       service.asked.length = 0;
       const { client: own } = await makeClient(service.baseUrl);
@@ -96,7 +96,7 @@ test.each(['null', '[]', '{}'])(
 
 const requestsMax = 150;
 
-/** Page 2 never shows its last row, and the total counts it. Stops a pass that does not end. */
+/** Page 2 never shows its last row, and the total counts it. Aborts a pass that does not end. */
 function withShortPage(delayMs: number): AbortSignal {
   const stop = new AbortController();
   service.twist = async (page, { pageNo }) => {
@@ -117,14 +117,14 @@ test.each([
   ['shorter than the waits before a second look', 600, [400, 400], 0],
   ['shorter than a scan', 60, [0], 30],
 ])(
-  '[P7] a page that stays short ends a backfill whose slices are %s, without a proof',
+  '[P7] a page that stays short ends a backfill whose slices are %s without a proof',
   async (_what, sliceMs, looksMs, delayMs) => {
     const stop = withShortPage(delayMs);
     expect(await sliced(sliceMs, looksMs, stop)).toMatchObject({
       isComplete: false,
       rowsInserted: count - 1,
     });
-    // After a pass that ended so, too.
+    // Also after a pass that ended like this.
     service.asked.length = 0;
     expect(await sliced(sliceMs, looksMs, stop)).toMatchObject({ isComplete: false });
     expect(await query(`select is_complete from ledger.streams where name = 'deposit'`)).toEqual([
@@ -134,7 +134,7 @@ test.each([
   60_000,
 );
 
-test('a list of which no scan can be clean has news all the same: a row that came after the ledger knew the wallet is none of the history', async () => {
+test('new rows of a list that no scan can read cleanly are news, not part of the history', async () => {
   await query(`insert into ledger.wallets (wallet, base_url, key_fingerprint, first_seen_at)
     values ('main', 'http://127.0.0.1', 'x', now()) on conflict (wallet) do update set first_seen_at = now()`);
   withShortPage(0);
@@ -169,7 +169,7 @@ test.each([
   ['null', null, false],
   ['a fraction', 1.5, false],
 ])(
-  '[P9] a total that is %s neither ends a walk early nor keeps it from ending, and proves nothing it should not',
+  '[P9] a total that is %s neither ends a full scan early nor prolongs it, and causes no false proof',
   async (_what, totalSize, isComplete) => {
     service.twist = (page) => ({ ...page, totalSize });
     expect(await pass()).toMatchObject({ isComplete, rowsInserted: count });
@@ -181,13 +181,13 @@ test.each([
   },
 );
 
-test('[P10] a service that sends the same page for ever is named, and the reading ends', async () => {
+test('[P10] a service that always sends the same page is reported, and the reading ends', async () => {
   service.twist = (page, { pageNo }) => ({ ...page, pageNo, ...inSize(1, 100) });
   await expect(pass()).rejects.toMatchObject({ code: 'service-parameters' });
   expect(service.asked.length).toBeLessThan(60);
 });
 
-test('[P13] a page that belongs to another request is asked for again, and its rows are not taken for those asked for', async () => {
+test('[P13] a page that belongs to another request is requested again, and its rows are not stored as the requested ones', async () => {
   const crossed = new Set<number>();
   service.twist = (page, { pageNo }) => {
     if (pageNo < 3 || crossed.has(pageNo)) return page;
@@ -200,7 +200,7 @@ test('[P13] a page that belongs to another request is asked for again, and its r
   expect([1, 2, 3, 4, 5].map(times)).toEqual([2, 1, 2, 2, 2]);
 });
 
-test('[P13] a detail that belongs to another order is not stored for the one asked for', async () => {
+test('[P13] a detail that belongs to another order is not stored for the requested order', async () => {
   put([row(1), row(2)]);
   await pass();
   service.details.set('order-1', JSON.stringify(row(2, { fee: '2', confirmNum: 2 })));
@@ -213,7 +213,7 @@ test('[P13] a detail that belongs to another order is not stored for the one ask
   ]);
 });
 
-test('[P14] a list page that was asked for before a detail and comes after it does not overwrite it', async () => {
+test('[P14] a list page that was requested before a detail and arrives after it does not overwrite the detail', async () => {
   put([row(1, { state: 'pending' })]);
   await pass();
   service.details.set('order-1', JSON.stringify(row(1, { state: 'success', fee: '0.1' })));
@@ -240,7 +240,7 @@ test('[P14] a list page that was asked for before a detail and comes after it do
   ).toEqual([{ state: 'success', fee: '0.1' }]);
 });
 
-test('[P6] a row that changes without moving is seen by its detail while it is open, without reading the list', async () => {
+test('[P6] a change of an open row that does not move is found through its detail, without reading the list', async () => {
   put([row(1, { state: 'pending' }), row(2)]);
   for (const nth of [1, 2]) service.details.set(`order-${nth}`, JSON.stringify(row(nth)));
   service.details.set('order-1', JSON.stringify(row(1, { state: 'pending' })));
@@ -259,7 +259,7 @@ test('[P6] a row that changes without moving is seen by its detail while it is o
   ).toEqual([{ state: 'success', fee: '0.1', is_final: true }]);
 });
 
-test('details that the service does not give yet do not keep the pass waiting; those that another worker holds do', async () => {
+test('a pass does not wait for details that the service does not provide yet, but for those that another worker has claimed', async () => {
   put([row(1), row(2), row(3)]);
   service.details.set('order-1', JSON.stringify(row(1)));
   service.details.set('order-2', 'null');
@@ -274,7 +274,7 @@ test('details that the service does not give yet do not keep the pass waiting; t
   expect(await syncAllDetails(context, signal)).toMatchObject({ rowsSeen: 1, isComplete: true });
 });
 
-test('[P16] reading the list again leaves what details brought, and asks for none of them again', async () => {
+test('[P16] reading the list again keeps the values of details and causes no further detail request', async () => {
   put([row(1), row(2)]);
   for (const nth of [1, 2])
     service.details.set(
@@ -293,7 +293,7 @@ test('[P16] reading the list again leaves what details brought, and asks for non
   ).toEqual([{ fee: '0.10', fee_symbol: 'ETH', confirm_num: 7 }]);
 });
 
-test('[P18] an orderNo that comes again with other content keeps both: the new one in the row, the old one in the log', async () => {
+test('[P18] if an orderNo appears again with other content, the row has the new content and the log the old one', async () => {
   put([row(1, { amount: '1', toAddress: '0xA' })]);
   await pass();
   await query('update ledger.streams set checkpoint = null');
@@ -311,7 +311,7 @@ test('[P18] an orderNo that comes again with other content keeps both: the new o
   ]);
 });
 
-test('[P17] a row that the service takes away stays, marked, and is unmarked when it comes back', async () => {
+test('[P17] a row that the service removes stays and is marked as unlisted, and the mark is removed when the row returns', async () => {
   const all = Array.from({ length: 60 }, (_, nth) => row(nth));
   put(all);
   expect((await pass()).isComplete).toBe(true);
@@ -334,9 +334,9 @@ test.each([
   ['oldest-first', null],
   ['oldest-first', undefined],
 ] as const)(
-  '[V13] without a total, null for the list behind the last page is its end (%s, total %s)',
+  '[V13] without a total, null in place of the list behind the last page is the end of the list (%s, total %s)',
   async (order, totalSize) => {
-    // The last page is full, so only the one behind it shows the end.
+    // The last page is full, so only the page behind it shows the end.
     const rows = Array.from({ length: 400 }, (_, nth) => row(nth));
     const inOrder = order === 'oldest-first' ? rows.reverse() : rows;
     put(inOrder);
@@ -353,7 +353,7 @@ test.each([
   ['code 40002', refusedPage],
   ['HTTP 404', { status: 404, body: 'not found' }],
 ] as const)(
-  '[P12] without a total, %s behind a full last page is its end if a smaller page shows that',
+  '[P12] without a total, %s behind a full last page is the end of the list if a smaller page shows it',
   async (_, refusal) => {
     put(Array.from({ length: 400 }, (_, nth) => row(nth)));
     service.twist = (page, { pageNo }) => ({
@@ -367,7 +367,7 @@ test.each([
     expect(read).toMatchObject({ compared: 400, missing: [], isEndRefused: false });
     put(Array.from({ length: 401 }, (_, nth) => row(nth - 1)));
     expect(await pass()).toMatchObject({ rowsInserted: 1 });
-    // Pages that are refused for a while are no end: their rows stay listed.
+    // Pages that are refused for a while are not the end: their rows stay listed.
     service.twist = (page, { pageNo }) => ({
       ...page,
       totalSize: null,
@@ -389,10 +389,10 @@ test.each([
   [150, 100],
   [399, 100],
 ])(
-  '[P12] with a total of %s, a refused page behind 400 rows proves nothing where all but pages of %i are refused',
+  '[P12] with a total of %s, a refused page behind 400 rows proves nothing if all pages except those of %i rows are refused',
   async (totalSize, size) => {
     put(Array.from({ length: 400 }, (_, nth) => row(nth)));
-    // A service that cuts its pages at the same places whatever is asked for shows nothing else either.
+    // A service that cuts its pages at fixed places looks exactly the same.
     service.twist = (page, { pageNo, pageSize }) => {
       const isOther = size > 0 && pageSize !== size;
       const isRefused = page.rows.length === 0 || isOther || pageNo > 4;
@@ -403,7 +403,7 @@ test.each([
   },
 );
 
-test('[P12] without a total, a row that fills the only page fails no pass where the page behind it is refused', async () => {
+test('[P12] without a total, a single row that fills the only page fails no pass although the page behind it is refused', async () => {
   service.twist = (page, { pageNo }) => ({
     ...page,
     totalSize: null,
@@ -420,7 +420,7 @@ test.each([
   ['the same first page', 0],
   ['a first page with news', 3],
 ])(
-  'without a total, a pass that failed behind its first page leaves no gap to the next one, which sees %s',
+  'without a total, a pass that failed behind its first page causes no gap in the next one, which sees %s',
   async (_, news) => {
     service.twist = (page) => ({ ...page, totalSize: null });
     for (let passes = 0; passes < 2; passes += 1) await daemonPass();
@@ -439,7 +439,7 @@ test.each([
   },
 );
 
-test('[V13] without a total, null for the first page is an error and no empty list', async () => {
+test('[V13] without a total, null in place of the first page is an error, not an empty list', async () => {
   service.twist = (page) => ({ ...page, totalSize: null, ...nullList });
   await expect(pass()).rejects.toMatchObject({
     code: 'service-malformed',
@@ -448,7 +448,7 @@ test('[V13] without a total, null for the first page is an error and no empty li
   expect(await query('select 1 from ledger.streams where is_complete')).toEqual([]);
 });
 
-test('[V13] without a total, null for a page in the middle is asked for again', async () => {
+test('[V13] without a total, null in place of a page in the middle is requested again', async () => {
   let nulls = 2;
   service.twist = (page, { pageNo }) => {
     const isNull = pageNo === 3 && nulls > 0;
@@ -459,7 +459,7 @@ test('[V13] without a total, null for a page in the middle is asked for again', 
 });
 
 test.each([null, count])(
-  '[P8] a page that cannot be read leaves what the pages before it brought (total %s)',
+  '[P8] a page that cannot be read does not undo the rows of earlier pages (total %s)',
   async (totalSize) => {
     const isBroken = { value: true };
     service.twist = (page, { pageNo, pageSize }) => {
@@ -482,7 +482,7 @@ test.each([
   ['[]', '{"code":0,"data":[],"msg":"ok"}'],
   ['no data', '{"code":0,"msg":"ok"}'],
 ])(
-  '[V13] nothing in place of a list (%s) is an empty list only while the ledger has none of its rows',
+  '[V13] an answer without a list (%s) is an empty list only while the ledger has no rows of that list',
   async (_form, body) => {
     service.twist = (page) => ({ ...page, body });
     expect(await pass()).toMatchObject({ isComplete: true, rowsInserted: 0 });
@@ -506,7 +506,7 @@ test.each([
   },
 );
 
-test('rows that come with old times are found beside rows that arrive, however many of both there are', async () => {
+test('late rows are found together with new rows, for any number of both', async () => {
   const rows = Array.from({ length: 1_600 }, (_, nth) => row(nth * 50));
   const listed = () => rows.toSorted((one, other) => other.time - one.time);
   put(listed());
@@ -533,14 +533,14 @@ test('rows that come with old times are found beside rows that arrive, however m
     }
   }
   const waiting = [...since.values()].map((began) => passes - began);
-  // Ten minutes; a row that comes alone is found in two.
+  // Ten minutes; a row that arrives alone is found in two.
   expect(Math.max(longest, ...waiting)).toBeLessThan(40);
 }, 60_000);
 
 const beEmptyFor11Minutes = () =>
   query(`update ledger.streams set empty_since = empty_since - interval '11 minutes'`);
 
-test('a list that is suddenly empty is most likely a fault: it marks no row before it has been empty for a while', async () => {
+test('a list that is suddenly empty is treated as a fault: rows are marked only after it has been empty for a while', async () => {
   expect((await pass()).isComplete).toBe(true);
   const listed = () => query('select from ledger.transactions where is_listed');
   put([]);
@@ -555,7 +555,7 @@ test('a list that is suddenly empty is most likely a fault: it marks no row befo
   expect(await listed()).toEqual([]);
 });
 
-test('a list that is empty when it is read again after a long time is no less of a fault, and one that had rows between', async () => {
+test('a list is treated as a fault if it is empty after a long pause, or after it had rows in between', async () => {
   expect((await pass()).isComplete).toBe(true);
   await query(`update ledger.streams set last_success_at = now() - interval '1 day'`);
   const all = service.lists.get('deposit') ?? [];
@@ -569,7 +569,7 @@ test('a list that is empty when it is read again after a long time is no less of
   expect(await query('select from ledger.transactions where is_listed')).toHaveLength(count);
 });
 
-test('a list without totals that stays empty fails no pass any more once it has been empty for a while', async () => {
+test('a list without totals that stays empty no longer fails a pass after it has been empty for a while', async () => {
   service.twist = (page) => ({ ...page, totalSize: null });
   await pass();
   put([]);
@@ -579,7 +579,7 @@ test('a list without totals that stays empty fails no pass any more once it has 
     expect(await pass()).toMatchObject({ isComplete: false, rowsInserted: 0 });
 });
 
-test('a list that was empty once is no less of a fault when it is empty again a day later, oldest-first too', async () => {
+test('a list that was empty once is treated as a fault when it is empty again a day later, also oldest-first', async () => {
   const rows = service.lists.get('deposit')?.toReversed() ?? [];
   service.lists.set('deposit', rows);
   await pass();
@@ -593,7 +593,7 @@ test('a list that was empty once is no less of a fault when it is empty again a 
   expect(await query('select 1 from ledger.transactions where not is_listed')).toEqual([]);
 });
 
-test('a list whose total is always 0 is no less of a fault when it is suddenly empty', async () => {
+test('a list whose total is always 0 is treated as a fault when it is suddenly empty', async () => {
   service.twist = (page) => ({ ...page, totalSize: 0 });
   for (let passes = 0; passes < 2; passes += 1)
     expect(await pass()).toMatchObject({ isComplete: false });
@@ -602,7 +602,7 @@ test('a list whose total is always 0 is no less of a fault when it is suddenly e
     await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
 });
 
-test('a list that has been empty for a while is no fault in the next pass of a daemon either', async () => {
+test('a list that has been empty for a while is no fault in the next pass of a daemon', async () => {
   expect((await pass()).isComplete).toBe(true);
   put([]);
   await expect(daemonPass()).rejects.toMatchObject({ code: 'service-malformed' });
@@ -624,7 +624,7 @@ test('[V13] a page without a list is a failure, not an empty page, and no row is
 });
 
 test.each([75, 70])(
-  'a verification of %i rows whose totals count the rows of their page costs a few requests a page',
+  'a verification of %i rows whose totals count only the rows of their page costs a few requests per page',
   async (rows) => {
     const sized = toolsOver({ ledger, client }, { pageSize: 20 });
     put(Array.from({ length: rows }, (_, nth) => row(nth)));

@@ -21,13 +21,13 @@ function say({ sandbox }: Wallet, addresses: unknown[]): void {
   sandbox.answers.set(path, { status: 200, text: JSON.stringify({ code: 0, msg: '', data }) });
 }
 
-/** The chain's address of this number. */
+/** The address of the chain with this number. */
 const address = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
 
 const requests = async ({ query }: Wallet) =>
   await query('select num, state, received, error from ledger.address_requests order by id');
 
-test('[A4] of an answer with fewer, doubled, known and empty addresses the valid ones are taken once, and the difference is reported', async () => {
+test('[A4] from an answer with missing, repeated, known and empty addresses the valid ones are stored once, and the difference is reported', async () => {
   const wallet = await withPool();
   const { sandbox, context, query } = wallet;
   const [known] = sandbox.world.addresses(60);
@@ -38,7 +38,7 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
   expect((await fillPools(context, patiently)).isComplete).toBe(true);
   const rows = await query(`select address from ledger.addresses where generated_by is not null`);
   expect(new Set(rows.map(({ address }) => address))).toEqual(new Set(good));
-  // The list had shown it before: nothing says that this request has generated it.
+  // The list had shown it before: there is no evidence that this request generated it.
   const kept = await query('select status from ledger.addresses where address = $1', [known]);
   expect(kept).toEqual([{ status: 'foreign' }]);
   expect(await requests(wallet)).toEqual([{ num: 10, state: 'done', received: 10, error: null }]);
@@ -46,7 +46,7 @@ test('[A4] of an answer with fewer, doubled, known and empty addresses the valid
   expect(rejects).toEqual([{ n: 5 }]);
 });
 
-test('a service that gives no totals has its pools filled, also after a lost answer', async () => {
+test('pools are filled also by a service without totals, also after a lost answer', async () => {
   const wallet = await withPool();
   const { sandbox, query } = wallet;
   const client: typeof wallet.context.client = {
@@ -72,7 +72,7 @@ test('a service that gives no totals has its pools filled, also after a lost ans
 test.each([
   ['nothing', []],
   ['addresses that the list never shows', [address(101), address(102)]],
-])('a first answer of %s holds up a pool for a while only', async (_what, addresses) => {
+])('a first answer of %s delays a pool only for a while', async (_what, addresses) => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 20, maxPerDay: 10_000 } },
@@ -88,7 +88,7 @@ test.each([
   await expect
     .poll(
       async () => {
-        // The wait after an answer of which nothing joined is not what is tried here.
+        // This test does not cover the wait after an answer of which no address joined.
         await query('update ledger.pools set next_try_at = null');
         await query(
           `update ledger.address_requests set list_read_at = now() - interval '70 seconds'`,
@@ -106,7 +106,7 @@ test.each([
   expect(kept?.['answer'] ?? []).toEqual(addresses);
 });
 
-test('a pass ends where each answer is lost, and the next one fills the pool', async () => {
+test('a pass ends if each of its answers is lost, and the next one fills the pool', async () => {
   const wallet = await withPool();
   const { context } = wallet;
   const lostAnswer = new LedgerError('service-malformed', 'an answer whose data is not a list');
@@ -125,7 +125,7 @@ test('a pass ends where each answer is lost, and the next one fills the pool', a
   expect(available).toEqual([{ available: 10 }]);
 });
 
-test('answers that are lost now and then end no pass', async () => {
+test('an occasional lost answer does not end a pass', async () => {
   const wallet = await withPool(40);
   const { context } = wallet;
   await wallet.query('update ledger.pools set num_max = 8');
@@ -142,7 +142,7 @@ test('answers that are lost now and then end no pass', async () => {
   expect(asked).toBeGreaterThan(6);
 }, 60_000);
 
-test('[A4] of an answer with more new addresses than were asked for none is handed out', async () => {
+test('[A4] if an answer has more new addresses than were requested, none of them is handed out', async () => {
   const wallet = await withPool(2);
   say(wallet, [address(1), address(2), address(3)]);
   expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
@@ -154,7 +154,7 @@ test('[A4] of an answer with more new addresses than were asked for none is hand
   ]);
   const { rows } = await wallet.ledger.pool.query('select distinct status from ledger.addresses');
   expect(rows).toEqual([{ status: 'foreign' }]);
-  // The wait after a refusal has ended: a further request would make more that nobody may use.
+  // The wait after a refusal has ended: a further request would generate more addresses that cannot be used.
   await wallet.query(`update ledger.pools set next_try_at = now() - interval '1 hour'`);
   expect((await fillPools(wallet.context, patiently)).isComplete).toBe(false);
   expect(await requests(wallet)).toHaveLength(1);
@@ -173,7 +173,7 @@ test.each([
   [0, 'available'],
   [1, 'foreign'],
 ])(
-  'of a key that nobody else uses all new addresses of an answer are ours, unless it names known ones: %i',
+  'if nobody else uses the key, all new addresses of an answer are ours, unless it also names known ones: %i',
   async (known, status) => {
     const wallet = await withPool(2);
     const { context, sandbox, query } = wallet;
@@ -200,7 +200,7 @@ test.each([
   },
 );
 
-test('[A4] an address that another chain has already is not ours on this one', async () => {
+test('[A4] an address that another chain already has does not become ours on this chain', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 3 },
     { ...settings, chains: [195, 60] },
@@ -213,7 +213,7 @@ test('[A4] an address that another chain has already is not ours on this one', a
   await syncAddresses(context, onePass());
   const [ofTron = ''] = sandbox.world.addresses(195);
   say(wallet, [ofTron, address(1)]);
-  // The list shows the two that were made, and none of those that were named.
+  // The list shows the two generated addresses, and none of the returned ones.
   expect((await fillPools(context, { ...patiently, chains: [60] })).isComplete).toBe(true);
   const { rows } = await ledger.pool.query(
     'select slip44, status from ledger.addresses where address = any($1) order by slip44, status desc',
@@ -231,7 +231,7 @@ test.each([
   ],
   ['only unusable addresses', ['', null], '10 addresses were requested, and no usable one came'],
 ])(
-  '[A4 A8] a service that answers %s again and again is not asked again and again, and the reason says what came',
+  '[A4 A8] a service that always answers with %s is not requested again and again, and the reason names the answer',
   async (_what, addresses, reason) => {
     const wallet = await withPool();
     const { sandbox, context } = wallet;
@@ -260,7 +260,7 @@ test.each([
   },
 );
 
-test('[A8] the daily ceiling counts what an answer without addresses may have generated', async () => {
+test('[A8] the daily ceiling counts the addresses that an answer without addresses may have generated', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 25 } },
@@ -277,7 +277,7 @@ test('[A8] the daily ceiling counts what an answer without addresses may have ge
   expect(rows[0].last_error).toContain('POOL_MAX_PER_DAY');
 });
 
-test('[A8] the daily ceiling counts what came where the service ignores the number', async () => {
+test('[A8] the daily ceiling counts the received addresses if the service ignores the requested number', async () => {
   const wallet = await withPool(10);
   const settingsOf = (context: Wallet['context']) => ({
     ...context,
@@ -302,7 +302,7 @@ test('[A8] the daily ceiling counts what came where the service ignores the numb
   expect(pool.last_error).toContain('POOL_MAX_PER_DAY is reached: 60');
 });
 
-/** The service carries out requests with `made` of the number, and names the first `named` addresses. */
+/** The service generates `made` of the requested number, and returns the first `named` addresses. */
 function granting(
   { context }: Wallet,
   { made, named }: { made: (num: number) => number; named: number },
@@ -315,7 +315,7 @@ function granting(
   return { ...context, client: { ...client, generateAddresses } };
 }
 
-test('[A8] a service that grants three at a time fills the pool, and the daily ceiling counts only these', async () => {
+test('[A8] a service that grants three addresses per request fills the pool, and the daily ceiling counts only these', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 0 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 36 } },
@@ -327,7 +327,7 @@ test('[A8] a service that grants three at a time fills the pool, and the daily c
   expect(sandbox.world.generated(60)).toBe(30);
   const levels = () => query('select available::int, generated_24h::int from ledger.pool_levels');
   expect(await levels()).toEqual([{ available: 30, generated_24h: 30 }]);
-  // Each request asks for as many as came before; twice as many are tried once.
+  // Each request is for the number that arrived before; twice the number is tried once.
   const nums = (await requests(wallet)).map(({ num }) => num);
   expect(nums).toEqual([30, 3, 6, 3, 3, 3, 3, 3, 3, 3]);
   await query(`select ledger.take_address(60, 'customer ' || n) from generate_series(1, 20) n`);
@@ -337,7 +337,7 @@ test('[A8] a service that grants three at a time fills the pool, and the daily c
   expect(pool.last_error).toMatch(/POOL_MAX_PER_DAY is reached: 36 addresses were, or may/);
 });
 
-test('[A8] what a service makes and does not name is counted once the list shows it, and bounded until then', async () => {
+test('[A8] addresses that a service generates and does not return are counted once the list shows them, and bounded until then', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 3 },
     { chains: [60], pools: { settleMs: 100, maxPerDay: 60 } },
@@ -355,7 +355,7 @@ test('[A8] what a service makes and does not name is counted once the list shows
   expect(sandbox.world.generated(60)).toBe(made);
 });
 
-test('an address of the answer that already has a deposit is not handed out', async () => {
+test('an address of an answer that already has a deposit is not handed out', async () => {
   const wallet = await withPool(2);
   const { context, query } = wallet;
   await query(
@@ -375,7 +375,7 @@ test('an address of the answer that already has a deposit is not handed out', as
   ]);
 });
 
-test('a refusal that asks for the chain says how the name of its parameter is found', async () => {
+test('a refusal that requires the chain tells how to find the name of its parameter', async () => {
   const wallet = await withPool();
   const text = JSON.stringify({ code: 40_001, msg: 'chain is required', data: null });
   wallet.sandbox.answers.set(path, { status: 200, text });

@@ -46,7 +46,7 @@ beforeEach(async () => {
 });
 
 test.each([1, 3])(
-  'one 404 of a gateway at request %i costs two requests and no page size',
+  'a single 404 of a gateway at request %i costs two requests and does not change the page size',
   async (nth) => {
     await pass();
     const calm = service.asked.length;
@@ -73,7 +73,7 @@ test.each([
   [400, 50, 50],
   [404, 10, 10],
 ])(
-  'a size that the service refuses with HTTP %i is lowered until one of at most %i is granted, and kept',
+  'a page size that the service refuses with HTTP %i is lowered until one of at most %i is granted, and kept',
   async (...given) => {
     const [status, limit, kept] = given;
     service.twist = (page, { pageSize }) => (pageSize > limit ? refused(page, status) : page);
@@ -95,7 +95,7 @@ test('a smaller configured size is requested from the next pass on, and a larger
   }
 });
 
-test('a service that refuses every size is named after few requests, and its size is kept', async () => {
+test('a service that refuses every page size is reported after few requests, and the page size is kept', async () => {
   service.twist = (page) => refused(page, 400);
   await expect(pass()).rejects.toMatchObject({ code: 'service-refused' });
   expect(askedSizes()).toEqual([100, 50, 25, 12, 10]);
@@ -104,7 +104,7 @@ test('a service that refuses every size is named after few requests, and its siz
   expect(await keptSize()).toEqual([100]);
 });
 
-test('a page that is refused for one of its rows is divided: the size was granted before', async () => {
+test('a page that is refused because of one of its rows is divided if its size was granted before', async () => {
   service.twist = (page) =>
     page.rows.some((row) => row.includes('"order-130"')) ? refused(page, 200) : page;
   await pass();
@@ -124,7 +124,7 @@ test('a page that is refused for one of its rows is divided: the size was grante
 test.each([
   ['granted again', 1_000, 100, [100, 100]],
   ['still refused', 30, 25, [100, 25, 25]],
-])('a larger size is probed once, and %s', async (_what, limit, kept, sizes) => {
+])('a larger page size is probed once, and %s', async (_what, limit, kept, sizes) => {
   service.twist = (page, { pageSize }) => (pageSize > limit ? refused(page, 400) : page);
   const stream = transactionStream(context, 'deposit');
   const pages = createPageReader(stream, {
@@ -142,7 +142,7 @@ test.each([
 
 const hourMs = 3_600_000;
 
-test('a size that was lowered is probed once a day, and the configured one never', () => {
+test('a lowered page size is probed once a day, and the configured one never', () => {
   const sizes = fc.constantFrom(10, 25, 50, 100);
   const drawn = forAllSync(fc.array(sizes, { minLength: 1 }), fc.nat(30), sizes);
   drawn(100, (granted, hours, configured) => {
@@ -199,14 +199,14 @@ test.each([
   ['oldest-first', 100, false],
   ['oldest-first', 50, false],
 ] as const)(
-  'answers without a page size do not make a list unordered: %s, %i rows a page, total %s',
+  'missing page sizes in answers do not make a list unordered: %s, %i rows a page, total %s',
   async (...given) => {
     const [order, served, hasTotal] = given;
     const rows = service.lists.get('deposit') ?? [];
     if (order === 'oldest-first') rows.reverse();
     silent(served, hasTotal);
     await pass();
-    // Without a total an empty page shows the end, and a further look ends the pass.
+    // Without a total an empty page shows the end, and one more read ends the pass.
     const pages = Math.ceil(count / served);
     expect(service.asked.length).toBeLessThanOrEqual(pages + (hasTotal ? 1 : 3));
     expect(await learnedOfList()).toEqual([
@@ -226,7 +226,7 @@ test.each([
   },
 );
 
-test('a list without totals and page sizes outgrows its first page, whatever size the service grants', async () => {
+test('a list without totals and page sizes can grow beyond its first page, for any page size of the service', async () => {
   const rows = (service.lists.get('deposit') ?? []).toReversed();
   for (const length of [30, 60, 65, 130]) {
     service.lists.set('deposit', rows.slice(0, length));
@@ -241,7 +241,7 @@ test.each([
   ['an empty page', 0],
   ['the last page again', 7],
 ] as const)(
-  'a list on one page whose size is not said is proven with few requests, where behind its end there is %s',
+  'a list with one page of unstated size is proven with few requests if the answer behind its end is %s',
   async (_, behind) => {
     service.lists.set('deposit', (service.lists.get('deposit') ?? []).slice(0, 7));
     service.twist = (page, { list, pageNo }) => {
@@ -256,7 +256,7 @@ test.each([
   },
 );
 
-test('a total that counts the rows of its page proves no first page whose size is not said', async () => {
+test('a total that counts only the rows of its page does not prove a first page of unstated size', async () => {
   service.twist = (page, { list, pageNo }) => {
     const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
     return { ...page, rows, pageSize: undefined, totalSize: rows.length };
@@ -270,7 +270,7 @@ test.each([
   ['oldest-first', 50],
   ['oldest-first', 100],
 ] as const)(
-  'a total that counts the rows of its page hides none of the first rows of an empty list: %s, pages of 50 said to be of %i',
+  'a total that counts only the rows of its page hides none of the first rows of an empty list: %s, pages of 50 claimed as %i',
   async (order, said) => {
     const rows = (service.lists.get('deposit') ?? []).slice(0, 130);
     service.lists.set('deposit', []);
@@ -286,7 +286,7 @@ test.each([
   },
 );
 
-test('a total that counts the rows of its page proves no first page that is shorter than it says', async () => {
+test('a total that counts only the rows of its page does not prove a first page that is shorter than it claims', async () => {
   service.twist = (page, { list, pageNo }) => {
     const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);
     return { ...page, rows, pageSize: 100, totalSize: rows.length };
@@ -295,7 +295,7 @@ test('a total that counts the rows of its page proves no first page that is shor
 });
 
 test.each([[[130, 190, 191, 300]], [[30, 60, 100, 130, 131]], [[430, 431]]])(
-  'an oldest-first list without totals whose pages are smaller than they say hides none of its news: %j',
+  'new rows of an oldest-first list without totals are found although its pages are smaller than they claim: %j',
   async (lengths) => {
     const rows = (service.lists.get('deposit') ?? []).toReversed();
     const added = Array.from({ length: 5 }, (_, nth) =>
@@ -317,7 +317,7 @@ test.each([[[130, 190, 191, 300]], [[30, 60, 100, 130, 131]], [[430, 431]]])(
   },
 );
 
-test('the first row of an empty list costs one request more than a later one', async () => {
+test('the first row of an empty list costs one more request than a later row', async () => {
   const rows = (service.lists.get('deposit') ?? []).slice(-3);
   service.lists.set('deposit', []);
   await pass();
@@ -333,7 +333,7 @@ test('the first row of an empty list costs one request more than a later one', a
   }
 });
 
-test('a page behind the end that says no size does not change the size of the others', async () => {
+test('a page behind the end without a stated size does not change the size of the other pages', async () => {
   service.lists.set('deposit', (service.lists.get('deposit') ?? []).slice(0, 400));
   service.twist = (page, { list, pageNo }) => {
     const rows = (service.lists.get(list) ?? []).slice((pageNo - 1) * 50, pageNo * 50);

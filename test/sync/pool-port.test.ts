@@ -17,12 +17,12 @@ import { MemoryPools, type PoolTransactions } from './memory-pools.ts';
 const { ledger, query, clear } = await withLedger();
 const noClient = {} as SyncContext['client'];
 
-/** Codes that no chain has: addresses of any form fit. */
+/** Codes that no chain has, so addresses of any form are valid. */
 const chains = [990_001, 990_002] as const;
 const minuteMs = 60_000;
 const callers = [0, 1] as const;
 
-/** One call of the port, or something that happens beside it; `request`: the newest one but so many. */
+/** One call of the port, or a concurrent event. `request`: index from the newest request. */
 type Plan = {
   kind: 'plan';
   slip44: number;
@@ -91,22 +91,20 @@ const op: fc.Arbitrary<Op> = fc.oneof(
 
 type Request = { id: number; slip44: number; num: number; state: string };
 
-/** One of the two: the pools in PostgreSQL, or those in memory. */
+/** One of the two implementations: the pools in PostgreSQL, or those in memory. */
 type Side = {
   ports: (PoolTransactions & Pick<PoolPort, 'end'>)[];
   requests(): Promise<Request[]>;
   list(slip44: number, shown: string[]): Promise<number>;
   take(slip44: number, count: number): Promise<number>;
   pass(ms: number): Promise<void>;
-  /**
-   * Returns the stored state without times. It leaves out which addresses were handed out: each side may choose others.
-   */
+  /** Returns the stored state without times, and without the handed out addresses: each side may choose others. */
   state(): Promise<unknown>;
 };
 
 const textOf = (n: number) => `address-${String(n).padStart(4, '0')}`;
 
-/** The answer of one side, in a form that both share. */
+/** The answer of one side, in a common form. */
 async function play(side: Side, one: Op): Promise<unknown> {
   if (one.kind === 'pass') return await side.pass(one.minutes * minuteMs);
   if (one.kind === 'take') return await side.take(one.slip44, one.count);
@@ -333,7 +331,7 @@ function openMemory(): Side {
   };
 }
 
-/** An address that two chains list is handed out on both at once, which the pools in memory do not know. */
+/** An address that two chains list is handed out on both at once, which the pools in memory do not model. */
 async function isOutside(one: Op, memory: Side): Promise<boolean> {
   return (
     one.kind === 'take' &&
@@ -347,7 +345,7 @@ const closing = (how: Closes): Op => ({ kind: how, ...own });
 const answered = (...shown: number[]): Op => ({ kind: 'answer', addresses: shown, ...own });
 const listing = (chain: number): Op => ({ kind: 'list', slip44: chain, addresses: [1] });
 
-/** Sequences that are seldom drawn. */
+/** Sequences that are rarely drawn. */
 const rare: Op[][] = [
   // Listed by another chain, and listed before the request: neither is ours.
   [listing(chains[1]), open(1), closing('lose'), listing(chains[0]), closing('resolve')],
@@ -367,7 +365,7 @@ const rare: Op[][] = [
   ],
 ];
 
-test('the pools in memory answer and end as those in PostgreSQL, whatever calls come after one another', async () => {
+test('pools in memory give the same answers and results as pools in PostgreSQL, for any sequence of calls', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(op, { minLength: 10, maxLength: 40 }), async (drawn) => {
       const shown = { kind: 'filter', slip44: chains[0], filter: 'works' } as const;

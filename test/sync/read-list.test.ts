@@ -32,7 +32,7 @@ const trouble: fc.Arbitrary<Happening> = fc.oneof(
 );
 const network = fc.array(place, { maxLength: 60 });
 
-/** A list of these rows; they arrive 10 ms apart, and share a time by their step. */
+/** A list of these rows, which arrive 10 ms apart; equal steps share a time. */
 function listOf(order: ListOrder | 'shuffled', size: number, rows: number, timeStep = 0) {
   const model = new ListModel(order, size);
   if (timeStep > 0) model.timeStep = (timeStep * model.stepMs) / 10;
@@ -40,13 +40,13 @@ function listOf(order: ListOrder | 'shuffled', size: number, rows: number, timeS
   return model;
 }
 
-/** A port whose pages are changed on their way. */
+/** A port that changes its pages before they arrive. */
 function changing(model: ListModel, change: (facts: ShownPage) => ShownPage): ListPort<ShownPage> {
   const port = model.port();
   return { ...port, read: async (page) => change(await port.read(page, page, true)) };
 }
 
-/** Passes 15 s apart until one ends without a kill; at most as many as the script has kills, and one. */
+/** Runs passes 15 s apart until one ends without a kill; at most one more than the kills of the script. */
 async function passes(
   model: ListModel,
   ahead: number[],
@@ -63,12 +63,12 @@ async function passes(
   throw new Error('no pass ended');
 }
 
-/** Rows that the latest answer knew and the ledger lacks. */
+/** Rows that the latest answer showed and the ledger lacks. */
 function missingOf(model: ListModel): string[] {
   return model.known().filter((key) => !model.ledger.has(key));
 }
 
-/** Passes with nothing happening any more, until the counts are proven equal. */
+/** Passes without further changes, until the counts are proven equal. */
 async function calm(model: ListModel): Promise<number> {
   model.script([]);
   model.lag = 0;
@@ -79,7 +79,7 @@ async function calm(model: ListModel): Promise<number> {
 }
 
 describe('reading a moving list', () => {
-  test('[P1 P4] a row listed during the whole of a pass is in the ledger after it, whatever was inserted, wherever', async () => {
+  test('[P1 P4] a row that is listed during a whole pass is in the ledger afterwards, wherever other rows were inserted', async () => {
     const drawn = forAll(
       orders,
       int(2, 15),
@@ -97,7 +97,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('a walk alone meets every row that stood there throughout, in whatever order pages fetched ahead are answered', async () => {
+  test('a full scan meets every row that was listed throughout, in whatever order prefetched pages are answered', async () => {
     const drawn = forAll(
       orders,
       int(2, 8),
@@ -115,7 +115,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('[P8] kills, changing page sizes and lagging totals at any step: it ends complete and proven', async () => {
+  test('[P8] after kills, page size changes and lagging totals at any step the list ends complete and proven', async () => {
     const drawn = forAll(
       orders,
       int(2, 15),
@@ -135,7 +135,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('a page fetched ahead and answered before the page in front of it proves nothing', async () => {
+  test('a prefetched page that was answered before the page in front of it proves nothing', async () => {
     const model = listOf('newest-first', 3, 1);
     await passes(model, []);
     const throughout = model.arrive(7);
@@ -164,7 +164,7 @@ describe('reading a moving list', () => {
     expect(verdict).toMatchObject({ isComplete: model.ledger.size === model.rows.length });
   });
 
-  test('a page fetched ahead and answered too early is read again, not taken for a total that fell', async () => {
+  test('a prefetched page that was answered too early is read again and not taken for a fallen total', async () => {
     const model = listOf('newest-first', 10, 1_000);
     await passes(model, []);
     model.arrive(40);
@@ -177,7 +177,7 @@ describe('reading a moving list', () => {
     expect(model.requests).toBeLessThanOrEqual(10);
   });
 
-  test('what a killed pass has left of the new rows is read by the next one, at their place', async () => {
+  test('the next pass reads the new rows that a killed pass left, at their place', async () => {
     const model = listOf('newest-first', 10, 1_000);
     await passes(model, []);
     model.arrive(50);
@@ -192,7 +192,7 @@ describe('reading a moving list', () => {
     expect(model.requests).toBeLessThanOrEqual(6);
   });
 
-  test('a checkpoint covers what its own batch covers, however far the scan has come when it is written', async () => {
+  test('a checkpoint covers only its own batch, however far the scan is when it is written', async () => {
     const model = listOf('newest-first', 10, 400);
     const port = model.port();
     let writes = 0;
@@ -203,7 +203,7 @@ describe('reading a moving list', () => {
     const slow: ListPort<ShownPage> = {
       ...port,
       read(page, upTo, isFresh) {
-        // By then the scan waits for the first write: it has taken all that it may take.
+        // By then the scan waits for the first write: it has reached its limit of unwritten pages.
         if (page === 12) setImmediate(isThirdBatchRead);
         return port.read(page, upTo, isFresh);
       },
@@ -222,7 +222,7 @@ describe('reading a moving list', () => {
     expect(model.stored.checkpoint.walk).toMatchObject({ nextPage: 9 });
   });
 
-  test('[P1] rows that arrive while a doubt is examined are read by the next pass, whatever is still in doubt', async () => {
+  test('[P1] rows that arrive while a doubt is examined are read by the next pass, although the doubt may remain', async () => {
     const drawn = forAll(ordered, int(2, 6), int(3, 12), int(1, 15), int(0, 25));
     await drawn(1_000, async (order, size, pages, count, requests) => {
       const model = listOf(order, size, size * pages);
@@ -243,7 +243,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('[P5] an order that changes with every request still converges', async () => {
+  test('[P5] a list whose order changes with every request still becomes complete', async () => {
     const drawn = forAll(int(3, 15), int(0, 100), fc.array(insertions, { maxLength: 20 }));
     await drawn(400, async (size, count, script) => {
       const model = listOf('shuffled', size, count);
@@ -253,7 +253,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('[P2] never claims completeness while a row is missing, even when rows are removed', async () => {
+  test('[P2] the list is never complete while a row is missing, even if rows are removed', async () => {
     const removing = fc.oneof(
       { weight: 4, arbitrary: insertions },
       { weight: 1, arbitrary: removal },
@@ -276,7 +276,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('[P2] rows removed while the list is walked: those that stay are all read, in this pass or the next', async () => {
+  test('[P2] if rows are removed during a full scan, all remaining rows are read in this pass or the next', async () => {
     const removals: fc.Arbitrary<Happening> = fc.oneof(
       { weight: 3, arbitrary: fc.constant(nothing) },
       { weight: 1, arbitrary: removal },
@@ -314,7 +314,7 @@ describe('reading a moving list', () => {
     );
   });
 
-  test('[P3] a walk from the last page down would lose rows that were there throughout, and the model shows it', async () => {
+  test('[P3] the model shows that a scan from the last page to the first would miss rows that were listed throughout', async () => {
     const walkDown = async (model: ListModel): Promise<void> => {
       const port = model.port();
       const { size, total } = await port.read(1, 1, true);
@@ -336,7 +336,7 @@ describe('reading a moving list', () => {
     expect(found.failed).toBe(true);
   });
 
-  test('[P3] a walk asks for no page below the one before it', async () => {
+  test('[P3] a full scan requests no page below the previous one', async () => {
     const drawn = forAll(orders, int(2, 15), int(1, 150));
     await drawn(300, async (order, size, count) => {
       const model = listOf(order, size, count);
@@ -357,7 +357,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('when nothing has changed a pass makes one request', async () => {
+  test('a pass makes one request if nothing has changed', async () => {
     const drawn = forAll(orders, int(2, 15), int(0, 120));
     await drawn(1_000, async (order, size, count) => {
       const model = listOf(order, size, count);
@@ -387,7 +387,7 @@ describe('reading a moving list', () => {
   /** Rows arrive 10 ms apart: with the last step, a page of five holds two or three times. */
   const timeSteps = fc.constantFrom(1, 20, 30);
 
-  test('a late row anywhere on an ordered list costs a search, not a walk', async () => {
+  test('a late row anywhere on an ordered list costs a search, not a full scan', async () => {
     const drawn = forAll(
       ordered,
       timeSteps,
@@ -406,7 +406,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('a late row is searched however soon one pass follows another, once for all of them', async () => {
+  test('late rows are found by one search for all of them, however soon one pass follows another', async () => {
     const drawn = forAll(ordered, int(300, 900), place, int(500, 30_000));
     await drawn(300, async (order, count, at, everyMs) => {
       const model = listOf(order, 5, count);
@@ -425,7 +425,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('a page that reaches beyond its total proves nothing by it: a late row may be missing behind equal counts', async () => {
+  test('a page that reaches beyond its total does not prove the list: a late row may be missing behind equal counts', async () => {
     const model = listOf('oldest-first', 4, 9);
     await passes(model, []);
     model.lag = 1;
@@ -439,7 +439,7 @@ describe('reading a moving list', () => {
     expect([isProven(model.current()), model.ledger.has(late)]).toEqual([true, true]);
   });
 
-  test('[P17] rows that vanished from an ordered list are found by a search each, and are no longer taken as listed', async () => {
+  test('[P17] each row that vanished from an ordered list is found by a search, and no longer counts as listed', async () => {
     const drawn = forAll(
       ordered,
       timeSteps,
@@ -451,22 +451,22 @@ describe('reading a moving list', () => {
       await passes(model, []);
       for (const at of places) model.remove(at);
       model.requests = 0;
-      // The first passes only watch: a total may lag.
+      // The first passes only observe, because a total may lag.
       await passes(model, [], 30, efforts.daemon);
       await passes(model, [], 30, efforts.daemon);
       expect(model.requests).toBeLessThanOrEqual(6);
       const verdict = await passes(model, [], 30, efforts.daemon);
       expect(verdict.isComplete).toBe(true);
       expect(new Set(model.ledger.keys())).toEqual(new Set(model.rows.map((row) => row.key)));
-      // Two pages between which a row has vanished are read four times more.
+      // Two pages between which a row has vanished are read four more times.
       const searchMax = Math.ceil(Math.log2(Math.max(2, count / 5))) + 9 + 8;
-      // Where several searches would cost more than a scan, that is made, and their days are read twice.
+      // If several searches would cost more than a scan, a scan is made, and their days are read twice.
       const scanMax = count / 5 + (12 + 8) * places.length;
       expect(model.requests).toBeLessThanOrEqual(9 + Math.max(places.length * searchMax, scanMax));
     });
   });
 
-  test('a command leaves no doubt about a short list, however many rows came late or went, and how often', async () => {
+  test('a command leaves no doubt about a short list, after any number of late and removed rows', async () => {
     // Each round has changes of one kind, because rows of both kinds at once may leave the total unchanged.
     const places = fc.array(place, { minLength: 1, maxLength: 30 });
     const changes = fc.tuple(fc.constantFrom<('late' | 'remove')[]>('late', 'remove'), places);
@@ -483,7 +483,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('whatever happens meanwhile, no row that the service lists is marked as unlisted', async () => {
+  test('no row that the service lists is ever marked as unlisted, after any changes of the list', async () => {
     const happenings = fc.oneof(
       { weight: 6, arbitrary: trouble },
       { weight: 2, arbitrary: removal },
@@ -506,14 +506,14 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('pages that moved between two readings mark no row as unlisted', async () => {
+  test('no row is marked as unlisted because pages moved between two readings', async () => {
     const model = listOf('newest-first', 5, 40);
     await passes(model, []);
-    // One row too many in the ledger, on an old page: without it nothing would be looked for.
+    // One row too many in the ledger, on an old page: without it no search would start.
     model.remove(0.1);
     const session = createListSession(model.port(), model.stored);
     const first = await session.read(1, 1, true);
-    // The first row of page 2 moves to page 1, which has been read, and the total stands still.
+    // The first row of page 2 moves to page 1, which was already read, and the total does not change.
     model.remove(0.95);
     model.late(0.05);
     const second = await session.read(2, 2, true);
@@ -522,7 +522,7 @@ describe('reading a moving list', () => {
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
-  test('a write that was prepared before a look beside the pass was known takes over its total, and the fall to it', async () => {
+  test('a write that was prepared before a concurrent head read was known takes over its total, and the fall to it', async () => {
     const model = listOf('newest-first', 2, 5);
     const session = createListSession(model.port(), model.beginPass());
     await session.store([await session.read(1)]);
@@ -540,7 +540,7 @@ describe('reading a moving list', () => {
     expect(model.stored).toMatchObject({ serviceTotal: 4, checkpoint: { fallen: 1 } });
   });
 
-  test('a row that one scan over a list without an order has not met stays listed', async () => {
+  test('a row that a single scan of a list without an order has not met stays listed', async () => {
     const model = listOf('unordered', 5, 40);
     await passes(model, []);
     model.world.time += 3_600_000;
@@ -556,7 +556,7 @@ describe('reading a moving list', () => {
     expect(model.wronglyUnlisted).toEqual([]);
   });
 
-  test('[P9] a total that stays wrong is not trusted, and costs little once it is known', async () => {
+  test('[P9] a total that stays wrong is not trusted, and costs few requests once it is known', async () => {
     const model = listOf('newest-first', 10, 205);
     model.lag = 5;
     const verdict = await passes(model, []);
@@ -567,7 +567,7 @@ describe('reading a moving list', () => {
     expect(model.requests).toBe(1);
   });
 
-  test('a scan over a list that repeats its last page in another order each time comes to an end', async () => {
+  test('a scan of a list that repeats its last page in another order each time ends', async () => {
     const model = listOf('shuffled', 5, 40);
     model.beyondEnd = 'last-page';
     for (let pass = 1; pass <= 40 && !isProven(model.current()); pass += 1) await passes(model, []);
@@ -575,7 +575,7 @@ describe('reading a moving list', () => {
     expect(missingOf(model)).toEqual([]);
   });
 
-  test('a long list without a total whose answers claim a larger size than they serve is read to its end', async () => {
+  test('a long list without a total is read to its end although its answers claim a larger page size than they serve', async () => {
     const model = listOf('newest-first', 2, 200);
     model.claimedSize = 10;
     model.lies = { ...noLies, total: { kind: 'absent' } };
@@ -583,7 +583,7 @@ describe('reading a moving list', () => {
     expect(missingOf(model)).toEqual([]);
   });
 
-  test('scans that explained nothing hold up the next one for as long as the patience lasts, no longer', async () => {
+  test('scans that explained nothing delay the next scan for the configured patience at most', async () => {
     const model = listOf('newest-first', 5, 500);
     await passes(model, []);
     const doubt = { isScanUnclean: true, fruitlessScans: 10 };
@@ -596,7 +596,7 @@ describe('reading a moving list', () => {
     expect(model.time - start).toBeGreaterThan(effort.patienceMs - 60_000);
   });
 
-  test('a total that is wrong in another way each time costs at most as much again as one that is right', async () => {
+  test('a total that is wrong in another way each time at most doubles the cost of a correct one', async () => {
     const cost = async (lagOf: (pass: number) => number, arrivals: number): Promise<number> => {
       const model = listOf('newest-first', 5, 200);
       for (let pass = 0; pass < 200; pass += 1) {
@@ -626,7 +626,7 @@ describe('reading a moving list', () => {
     }
   });
 
-  test('a search whose answers count fewer rows, and which finds none, has its cost all the same', async () => {
+  test('a search is charged its cost also if its answers count fewer rows and it finds none', async () => {
     const model = listOf('newest-first', 5, 500);
     await passes(model, []);
     const spent = () => model.stored.checkpoint.spentRequests;
@@ -646,7 +646,7 @@ describe('reading a moving list', () => {
     expect(search).toEqual({ requests: search?.requests, spent: (search?.requests ?? 0) - 1 });
   });
 
-  test('a scan that has gone back as often as it may, and goes on, is not clean', async () => {
+  test('a scan that has gone back as often as allowed and continues is not clean', async () => {
     const scan = async (happenings: Happening[]) => {
       const model = listOf('newest-first', 10, 400);
       model.script(happenings);
@@ -665,7 +665,7 @@ describe('reading a moving list', () => {
     expect(isClean).toBe(false);
   });
 
-  test('a row that a list shows and counts twice is a difference that stands, not a row for which it is searched', async () => {
+  test('a row that a list shows and counts twice is a permanent difference and causes no search for it', async () => {
     const model = listOf('newest-first', 20, 64);
     model.lies = { ...noLies, shownAgain: 27 };
     const pass = () => readList(model.port(), model.beginPass(), efforts.daemon);
@@ -677,14 +677,14 @@ describe('reading a moving list', () => {
     model.arrive(1);
     expect(await pass()).toMatchObject({ isComplete: false, missing: 1 });
     expect(model.ledger.size).toBe(65);
-    // The one that is counted and new is searched for, although another one is accepted.
+    // The search is for the row that is counted and new, although another difference is accepted.
     model.lies = noLies;
     model.arrive(1);
     for (let done = 0; done < 10; done += 1) await pass();
     expect(await pass()).toMatchObject({ isComplete: true, missing: 0 });
   });
 
-  test('each scan that explains nothing makes the next one wait about twice as long', async () => {
+  test('each scan that explains nothing about doubles the wait before the next one', async () => {
     const model = listOf('newest-first', 5, 100);
     // One row is counted and never shown, and its page is short: no scan is clean.
     const hiding = changing(model, (facts) => {
@@ -699,13 +699,13 @@ describe('reading a moving list', () => {
       if (model.stored.checkpoint.walks > walks) scannedAt.push(pass);
     }
     const waits = scannedAt.slice(1).map((pass, index) => pass - (scannedAt[index] ?? 0));
-    // The cost of the scans themselves is waited for as well, so the first waits do not quite double.
+    // The wait includes the cost of the scans themselves, so the first waits do not quite double.
     for (const [index, wait] of waits.slice(1).entries())
       expect(wait).toBeGreaterThan(1.3 * (waits[index] ?? 0));
     expect(waits.at(-1)).toBeGreaterThan(10 * (waits[0] ?? 0));
   });
 
-  test('[P2] rows that went while a walk read its last page do not hide the row that moved up', async () => {
+  test('[P2] rows that vanish while a scan reads its last page do not hide the row that moved up', async () => {
     const model = listOf('newest-first', 2, 5);
     const oldest = model.rows[0]?.key ?? '';
     model.script([nothing, nothing, { kind: 'remove', at: 0.99 }]);
@@ -714,7 +714,7 @@ describe('reading a moving list', () => {
     expect([...model.ledger.keys()]).toContain(oldest);
   });
 
-  test('a page that is short in the middle of the list does not end it', async () => {
+  test('a short page in the middle of a list does not end the list', async () => {
     const model = listOf('unordered', 10, 50);
     const hiding = changing(model, (facts) => {
       const [, ...keys] = facts.keys;
@@ -727,7 +727,7 @@ describe('reading a moving list', () => {
     });
   });
 
-  test('an empty page in the middle of the list does not end it', async () => {
+  test('an empty page in the middle of a list does not end the list', async () => {
     const model = listOf('newest-first', 10, 400);
     const hiding = changing(model, (facts) => {
       const none = { keys: [], times: [], datedKeys: [], firstTime: null, lastTime: null };
@@ -738,7 +738,7 @@ describe('reading a moving list', () => {
     expect(model.ledger.size).toBe(390);
   });
 
-  test('[P10] a service that ignores the page parameter is named, not read for ever', async () => {
+  test('[P10] a service that ignores the page parameter is reported and not read forever', async () => {
     const model = listOf('newest-first', 10, 50);
     const port = model.port();
     const stuck = {
@@ -772,7 +772,7 @@ describe('a list that shows no times', () => {
   }
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'is read where it grows: %s',
+    'is read only at the end where it grows: %s',
     async (order) => {
       const model = listOf(order, 10, 300);
       await requestsOfPass(model);
@@ -783,7 +783,7 @@ describe('a list that shows no times', () => {
     },
   );
 
-  test('is not taken for one that grows at its end because its total lagged for a while', async () => {
+  test('is not treated as growing at its end because its total lagged for a while', async () => {
     const model = listOf('newest-first', 10, 300);
     await requestsOfPass(model);
     model.lag = 3;
@@ -794,7 +794,7 @@ describe('a list that shows no times', () => {
     expect(await requestsOfPass(model)).toBeLessThanOrEqual(3);
   });
 
-  test('is read at both ends again when it no longer grows where it did', async () => {
+  test('is read at both ends again once it no longer grows at the known one', async () => {
     const model = listOf('oldest-first', 10, 300);
     await requestsOfPass(model);
     model.arrive(5);

@@ -24,7 +24,7 @@ const writtenRuns = async ({ query }: Wallet) =>
     'select symbol, difference::float8 as difference, is_explained, xmin::text from ledger.reconciliation_runs where slip44 is null order by id',
   );
 
-test('the whole history adds up to the balances of every coin, and a quiet poll writes nothing', async () => {
+test('the whole history adds up to the balance of every coin, and a poll without changes writes nothing', async () => {
   const wallet = await withWallet({ transactions: 1_500 });
   await syncAll(wallet);
   const rows = await compared(wallet);
@@ -37,7 +37,7 @@ test('the whole history adds up to the balances of every coin, and a quiet poll 
   expect(await writtenRuns(wallet)).toEqual(written);
 });
 
-test('balances that are read before the lists are no difference that a person needs to look at', async () => {
+test('a difference because balances were read before the lists needs nobody’s attention', async () => {
   const wallet = await withWallet({ transactions: 500 });
   const { db } = wallet.ledger;
   const notRead = 'lists not read to their end yet: deposit, withdraw';
@@ -53,7 +53,7 @@ test('balances that are read before the lists are no difference that a person ne
   expect(runs.filter(({ is_explained }) => !is_explained)).toEqual([]);
 });
 
-test('while transactions are on their way each difference is explained', async () => {
+test('each difference is explained while transactions are in progress', async () => {
   const wallet = await withWallet({ transactions: 3_000, settleMs: 30 * 86_400_000 });
   await runParts(wallet.context, ['transactions', 'balances'], onePass());
   const rows = await compared(wallet);
@@ -64,7 +64,7 @@ test('while transactions are on their way each difference is explained', async (
   expect((await readStatus(wallet.ledger.db, [])).unexplainedDifferences).toEqual([]);
 });
 
-test('an amount that was changed by hand is an unexplained difference until it is corrected', async () => {
+test('an amount that was changed by hand causes an unexplained difference until it is corrected', async () => {
   const wallet = await withWallet({ transactions: 1_000 });
   const { pool, db } = wallet.ledger;
   await syncAll(wallet);
@@ -94,7 +94,7 @@ test('an amount that was changed by hand is an unexplained difference until it i
   expect(runs.map(({ difference }) => difference)).toEqual([0, -3, 0]);
 });
 
-/** A wallet on which money moves all the time, synced once. */
+/** A wallet with constant traffic, synced once. */
 async function withLivingWallet(): Promise<Wallet> {
   const life = { arrivalsPerSecond: 6, settleMs: 1_500, seed: 7 };
   const wallet = await withWallet({ transactions: 1_000, ...life });
@@ -106,7 +106,7 @@ async function withLivingWallet(): Promise<Wallet> {
 const alarms = async ({ query }: Wallet) =>
   await query('select symbol, amount::float8 from ledger.unexplained_differences');
 
-test('a healthy wallet that is never idle never raises the alarm, however stale the lists are', async () => {
+test('a healthy wallet with constant traffic never raises the alarm, however stale the lists are', async () => {
   const wallet = await withLivingWallet();
   let differences = 0;
   for (let read = 0; read < 20; read += 1) {
@@ -139,7 +139,7 @@ function withAnswers(
   return { ...context, client: other };
 }
 
-test('a difference that only a stale list explained is unexplained once the list has been read', async () => {
+test('a difference that only a stale list explained is unexplained once the list was read', async () => {
   const wallet = await withWallet({ transactions: 200 });
   await syncAll(wallet);
   const context = withAnswers(wallet, (records) =>
@@ -152,7 +152,7 @@ test('a difference that only a stale list explained is unexplained once the list
   expect((await alarms(wallet)).map(({ symbol }) => symbol)).toEqual(['BTC']);
 });
 
-test('a balance that the service no longer lists is said to be so, and is unexplained once the lists have been read', async () => {
+test('a balance that the service no longer lists is reported as such, and is unexplained once the lists were read', async () => {
   const wallet = await withWallet({ transactions: 200 });
   await syncAll(wallet);
   const context = withAnswers(wallet, (records) =>
@@ -170,9 +170,9 @@ test('a balance that the service no longer lists is said to be so, and is unexpl
   expect((await alarms(wallet)).map(({ symbol }) => symbol)).toEqual(['BTC']);
 });
 
-test('a sum taken away from one row is unexplained within two readings while others are open', async () => {
+test('an amount removed from one row is unexplained within two readings while other rows are open', async () => {
   const wallet = await withLivingWallet();
-  // Far more than is missing is on its way.
+  // Transactions in progress amount to far more than is missing.
   wallet.sandbox.world.addTransactions(40, { type: 'deposit', state: 'pending' });
   await syncAll(wallet);
   await wallet.ledger.pool.query(`update ledger.transactions set amount = amount - 0.250000000000000137
@@ -180,7 +180,7 @@ test('a sum taken away from one row is unexplained within two readings while oth
                        where symbol = 'ETH' and stream = 'deposit' and state = 'success' order by occurred_at limit 1)`);
   await syncAll(wallet);
   expect(await openAmount(wallet)).toBeGreaterThan(0.25);
-  // A reading around which money of the coin moved cannot tell yet, and on a slow machine that is nearly each of them.
+  // A reading during a movement of the coin proves nothing yet, and on a slow machine nearly every reading has one.
   for (let read = 0; read < 20 && (await alarms(wallet)).length === 0; read += 1)
     await syncAll(wallet);
   expect((await alarms(wallet)).map(({ symbol }) => symbol)).toEqual(['ETH']);

@@ -32,7 +32,7 @@ const give = (nths: number[]) => {
       service.details.set(row.orderNo, JSON.stringify({ ...row, fee: '0.1' }));
 };
 const upTo = (count: number) => [...Array(count).keys()];
-/** Runs the work and returns how many details it has asked for. */
+/** Runs the work and returns the number of details that it requested. */
 async function askedBy(work: Promise<unknown>): Promise<number> {
   service.asked.length = 0;
   await work;
@@ -41,7 +41,7 @@ async function askedBy(work: Promise<unknown>): Promise<number> {
 const pauses = () =>
   query('select order_no, refusals, due_at::text from engine.detail_checks order by 1');
 
-/** A ledger whose service gave no detail of these rows, which pause for hours since. */
+/** A ledger whose service returned no detail of these rows, which have been paused for hours. */
 async function withRefused(count: number): Promise<void> {
   service.lists.set(
     'deposit',
@@ -61,7 +61,7 @@ beforeEach(async () => {
   service.details.clear();
 });
 
-test('a command asks once for details that were refused, whatever their pause, which stays as it is; a daemon waits', async () => {
+test('a command requests refused details once despite their pause, which it does not change; a daemon waits', async () => {
   await withRefused(3);
   const before = await pauses();
   expect(await askedBy(syncDetails(context, signal))).toBe(0);
@@ -77,7 +77,7 @@ test('a command asks once for details that were refused, whatever their pause, w
   expect(await query('select distinct fee from ledger.transactions')).toEqual([{ fee: '0.1' }]);
 });
 
-test('a command asks for 100 of many refused details; for others the next time, and for all once one is given', async () => {
+test('a command requests 100 of many refused details, others the next time, and all once the service answers one', async () => {
   await withRefused(400);
   expect(await askedBy(syncAllDetails(context, signal))).toBe(100);
   const first = await query('select 1 from engine.detail_checks where refusal is not null');

@@ -17,7 +17,7 @@ const pass = (effort: 'backfill' | 'command' | 'daemon' = 'backfill', over = con
 
 type Order = 'newest-first' | 'oldest-first' | 'unordered';
 
-/** Lists these numbers of minutes ago. */
+/** Numbers of minutes ago at which these rows are listed. */
 function put(order: Order, minutes: number[]): void {
   const sign = order === 'newest-first' ? 1 : -1;
   const placed =
@@ -41,7 +41,7 @@ const held = async () =>
     await query<{ n: number }>('select count(*)::int as n from ledger.transactions where is_listed')
   )[0]?.n;
 
-/** Each page behind the end is refused, and the total is off by `error`; null: there is none. */
+/** Each page behind the end is refused, and the total is off by `error`; null: no total. */
 function refuseBehindEnd(error: number | null): void {
   service.twist = (page, { pageNo }) => ({
     ...page,
@@ -64,7 +64,7 @@ const cases = orders.flatMap((order) =>
 );
 
 test.each(cases)(
-  '[P12] where pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
+  '[P12] if pages behind the end are refused, a total off by %s neither stops the reading of %i rows nor hides news: %s',
   async (error, rows, order) => {
     const read = (effort: 'backfill' | 'daemon') => pass(effort, ofShortPages);
     put(order, history(rows));
@@ -87,7 +87,7 @@ test.each([
   ['code 40002', { body: '{"code":40002,"data":null,"msg":"page out of range"}' }],
   ['the last page under its own number', null],
 ])(
-  'without a total, the end of a list is found, with a full last page and a short one, where the page behind it is answered by %s',
+  'without a total, the end of a list is found behind a full and a short last page if the page behind it is %s',
   async (_, refusal) => {
     for (const rows of [100, 300, 345, 7]) {
       await clear();
@@ -107,7 +107,7 @@ test.each([
 const failing = { status: 500, body: 'Internal Server Error' };
 
 test.each(orders.flatMap((order) => [300, 345, 100, 7, 1].map((rows) => [rows, order] as const)))(
-  '[P12] without a total, a list of %i rows is read whole and further where each page behind its end is answered by HTTP 500: %s',
+  '[P12] without a total, a list of %i rows is read whole, and later rows too, if each page behind its end is HTTP 500: %s',
   async (rows, order) => {
     service.twist = (page, { pageNo }) => ({
       ...page,
@@ -123,7 +123,7 @@ test.each(orders.flatMap((order) => [300, 345, 100, 7, 1].map((rows) => [rows, o
       await pass('daemon');
     }
     expect(await held()).toBe(rows + 2);
-    // A page fewer than the ledger knows.
+    // One page fewer than the ledger knows.
     put(order, history(Math.max(1, rows - 150)));
     await pass('daemon');
     const [compared] = await verifyLedger(context, { signal, isRepair: false });
@@ -135,7 +135,7 @@ test.each([
   ['every page behind the second', () => false],
   ['every page once two were read', (asked: number) => asked > 2],
 ])(
-  '[P12] without a total, HTTP 500 in place of %s is no end of the list',
+  '[P12] without a total, HTTP 500 in place of %s is not the end of the list',
   async (_what, isDown) => {
     put('newest-first', history(430));
     let asked = 0;
@@ -161,7 +161,7 @@ test.each(
     ),
   ),
 )(
-  '[P12] without a total, where pages are smaller than they claim, the end is proven and an idle pass is cheap: $rows rows, $order, $refusal.status',
+  '[P12] without a total, if pages are smaller than claimed, the end is proven and an idle pass is cheap: $rows rows, $order, $refusal.status',
   async ({ rows, order, refusal }) => {
     service.twist = (page, { list, pageNo, pageSize }) => {
       const size = Math.min(20, pageSize);
@@ -184,7 +184,7 @@ test.each(
 );
 
 test.each(orders)(
-  '[P12] without a total, a list of one page size whose end cannot be shown is not scanned in each command: %s',
+  '[P12] without a total, a one-page list whose end cannot be shown is not fully scanned by each command: %s',
   async (order) => {
     service.twist = (page, { list, pageNo }) => {
       const shown = (service.lists.get(list) ?? []).slice((pageNo - 1) * 20, pageNo * 20);
@@ -203,7 +203,7 @@ test.each(orders)(
   },
 );
 
-test('without a total, a service that ignores the page number is still named', async () => {
+test('without a total, a service that ignores the page number is still reported', async () => {
   put('newest-first', history(300));
   service.twist = (page) => ({
     ...page,
@@ -218,7 +218,7 @@ const compare = async () => {
   return { ...compared, isUnequal: isUnequal(compared) };
 };
 
-test('rows that the service counts and does not show are a difference until a scan has accepted it', async () => {
+test('rows that the service counts and does not list are a difference until a scan has accepted it', async () => {
   put('newest-first', history(250));
   await pass();
   service.twist = (page) => ({ ...page, totalSize: Number(page.totalSize) + 40 });
@@ -227,7 +227,7 @@ test('rows that the service counts and does not show are a difference until a sc
   expect(await compare()).toMatchObject({ unshown: 40, unaccepted: 0, isUnequal: false });
 });
 
-test('a total that runs ahead of a list in which rows arrive is no difference', async () => {
+test('a total that is ahead of a growing list is no difference', async () => {
   put('newest-first', history(250));
   await pass();
   const begin = performance.now();
@@ -249,7 +249,7 @@ test('a total that runs ahead of a list in which rows arrive is no difference', 
 });
 
 test.each(orders)(
-  'where pages are numbered from 0, a verification says that page 0 shows rows that are missing: %s',
+  'if pages are numbered from 0, a verification reports that page 0 shows rows that are missing: %s',
   async (order) => {
     put(order, history(250));
     service.twist = (page, { list, pageNo }) => ({
@@ -263,7 +263,7 @@ test.each(orders)(
 );
 
 test.each(orders)(
-  'rows that vanish from a list whose pages behind the end are refused are found: %s',
+  'rows that vanish from a list are found although pages behind its end are refused: %s',
   async (order) => {
     put(order, history(401));
     refuseBehindEnd(0);
@@ -283,7 +283,7 @@ test.each(orders)(
 );
 
 test.each([null, 0, 150])(
-  'where pages are smaller than they claim, a refused page is no end that a total of %s would confirm',
+  'if pages are smaller than they claim, a refused page is no end that a total of %s could confirm',
   async (totalSize) => {
     const shown = (refusedFrom: number) => {
       service.twist = (page, { list, pageNo }) => ({
@@ -306,7 +306,7 @@ test.each([null, 0, 150])(
   },
 );
 
-test('an oldest-first list without a total that shrinks and answers with its last page is read on', async () => {
+test('an oldest-first list without a total that shrinks and repeats its last page is read further', async () => {
   service.twist = (page, { list, pageNo, pageSize }) => {
     const rows = service.lists.get(list) ?? [];
     const last = Math.max(1, Math.ceil(rows.length / pageSize));
@@ -330,7 +330,7 @@ test('an oldest-first list without a total that shrinks and answers with its las
 });
 
 test.each([0, 15])(
-  'an oldest-first list whose last page is full shows its news although its total is always %i',
+  'new rows of an oldest-first list are found although its last page is full and its total is always %i',
   async (totalSize) => {
     put('oldest-first', history(300));
     service.twist = (page) => ({ ...page, totalSize });

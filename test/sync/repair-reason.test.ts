@@ -19,7 +19,7 @@ const now = Date.now();
 const pass = () => syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
 
 test.each([true, false])(
-  'after a repair a list without a total names its own reason again, at once or after the next pass: ended %s',
+  'after a repair a list without a total has its own reason for being incomplete again, at once or after the next pass: ended %s',
   async (isEnded) => {
     await clear();
     const rows = Array.from({ length: 330 }, (_, nth) => ({

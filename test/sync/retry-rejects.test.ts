@@ -15,7 +15,7 @@ beforeEach(clear);
 const time = Date.UTC(2026, 0, 1);
 const row = { symbol: 'ETH', type: 'deposit', state: 'pending', amount: '2', time };
 
-/** As an older version of the program would have rejected what can be read now. */
+/** Like the reject of an older program version that could not read these values. */
 function reject(change: Partial<Reject>, payload: object = row): Reject {
   return {
     source: 'transaction-list',
@@ -54,7 +54,7 @@ test('a reject that occurs again with another payload while the old one is decod
   expect(await retry()).toEqual({ resolved: [], open: ['amount'] });
 });
 
-test('an old payload fills what is empty and replaces nothing', async () => {
+test('an old payload fills empty fields and replaces no value', async () => {
   await storeListedTransactions(db, 'deposit', [
     listed({ orderNo: 'a', state: 'success', observation: 9 }),
   ]);
@@ -69,7 +69,7 @@ test('an old payload fills what is empty and replaces nothing', async () => {
   };
   expect(await stored()).toEqual([filled]);
   const changes = `select field, old_value from ledger.transaction_changes order by id`;
-  // Filled after the first sight: the ledger of a moment before can be asked for.
+  // Filled after first sight: the ledger of an earlier moment can be queried.
   expect(await query(changes)).toEqual(
     ['symbol', 'amount', 'occurred_at'].map((field) => ({ field, old_value: null })),
   );
@@ -78,7 +78,7 @@ test('an old payload fills what is empty and replaces nothing', async () => {
   expect(await stored()).toEqual([filled]);
 });
 
-test('a row that the ledger lacks is stored, behind every answer to come', async () => {
+test('a row that the ledger lacks is stored, as older than every later answer', async () => {
   await storeRejects(db, [reject({ orderNo: null, field: 'orderNo' })]);
   expect(await retry()).toEqual({ resolved: ['orderNo'], open: [] });
   expect(await stored()).toMatchObject([{ order_no: 'a', amount: '2', observation: 0 }]);
@@ -87,7 +87,7 @@ test('a row that the ledger lacks is stored, behind every answer to come', async
   ]);
 });
 
-test('what still does not fit stays open, and so does what was not asked for', async () => {
+test('a reject that still cannot be stored stays open, and so does one that was not selected', async () => {
   await storeRejects(db, [
     reject({}, { ...row, amount: 'NaN' }),
     reject({ field: 'time', payload: '{"orderNo":"a","ti' }),
@@ -112,7 +112,7 @@ test('what still does not fit stays open, and so does what was not asked for', a
   ]);
 });
 
-test('a field that a later answer brought readably is settled, and an address that was listed since', async () => {
+test('a reject is resolved if a later answer brought the field readably, or if the address was listed since', async () => {
   await storeRejects(db, [
     reject({}, { ...row, amount: 'NaN' }),
     reject({
@@ -131,7 +131,7 @@ test('a field that a later answer brought readably is settled, and an address th
   expect(await stored()).toMatchObject([{ amount: '5' }]);
 });
 
-test('snapshot rows that fit now are stored where the ledger has none', async () => {
+test('snapshot rows that can be stored now are stored if the ledger has none', async () => {
   const coin = {
     symbol: 'ETH',
     slip44: 60,

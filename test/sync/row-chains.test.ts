@@ -7,14 +7,14 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 
-/** Number of rows of coins that have one chain only, and of those of them without a chain or with another one. */
+/** Number of rows of coins with one chain only, and the number of those without a chain or with another one. */
 const ofSingleChains = `
   select count(*)::int as rows, count(*) filter (where t.slip44 is distinct from a.slip44)::int as wrong
     from ledger.transactions t
     join (select symbol, min(slip44) as slip44 from ledger.assets group by 1 having min(slip44) = max(slip44)) as a
       on a.symbol = t.symbol`;
 
-test('the first pass over the lists reads coins and balances before, so that rows are stored with their chain', async () => {
+test('the first pass reads coins and balances before the lists, so that rows are stored with their chain', async () => {
   const { context, query } = await withWallet({ transactions: 300 });
   await runParts(context, ['transactions'], onePass());
   const [chains] = await query(ofSingleChains);

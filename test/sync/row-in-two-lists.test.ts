@@ -17,7 +17,7 @@ function row(nth: number, type: Row['type'] = nth % 3 === 2 ? 'withdraw' : 'depo
   return { orderNo: `order-${nth}`, type, time: Date.UTC(2026, 0, 1) + nth * 600_000 };
 }
 
-/** Shows the rows, and all of them as they are in the ledger's lists. */
+/** Shows the rows, all of them as they are in the lists of the ledger. */
 function show(order: (typeof orders)[number], shown: Row[]): void {
   rows = shown;
   const sign = order === 'newest-first' ? -1 : 1;
@@ -70,7 +70,7 @@ test.each(orders)(
 );
 
 test.each(orders.flatMap((order) => efforts.map((effort) => [order, effort] as const)))(
-  '[P6] a row in two lists is looked for where late rows make their counts equal (%s, %s)',
+  '[P6] a row in both lists is searched for if late rows make the counts equal (%s, %s)',
   async (order, effort) => {
     show(order, history);
     expect(await run()).toMatchObject({ isComplete: true });

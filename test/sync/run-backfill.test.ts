@@ -6,7 +6,7 @@ import { onePass, withWallet } from '../support/with-wallet.ts';
 
 const { signal } = new AbortController();
 
-test('after details that take minutes the lists are current: they are read again, with what arrived', async () => {
+test('after details that took minutes the lists are read again and include new rows', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20, settleMs: 0 });
   const start = context.clock();
   let now = start;
@@ -28,7 +28,7 @@ test('after details that take minutes the lists are current: they are read again
   ).toEqual([{ rows: 21, details: 21 }]);
 });
 
-test('a request that the service refuses keeps no other part from being read, and is the error in the end', async () => {
+test('a request that the service refuses does not prevent other parts from being read, and is the final error', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20 });
   const faults = sandbox.faults;
   Object.assign(faults, { rate: 1, kinds: ['error-code'], match: '/wallet/coin' });
@@ -43,7 +43,7 @@ test('a request that the service refuses keeps no other part from being read, an
   expect(await runBackfill(context, backfill)).toEqual([]);
 });
 
-test('a request that ends with HTTP 500 keeps no other part from being read either, and is not repeated twice over', async () => {
+test('a request that ends with HTTP 500 does not prevent other parts from being read, and is not retried twice over', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20 });
   Object.assign(sandbox.faults, { rate: 1, kinds: ['server-error'], match: '/wallet/coin' });
   const types = ['deposit' as const, 'withdraw' as const];
@@ -58,7 +58,7 @@ test('a request that ends with HTTP 500 keeps no other part from being read eith
   expect(await query(held)).toEqual([{ details: 20, has_balances: true, coin_runs: 1 }]);
 });
 
-test('a service that cannot be reached ends a command at its first part', async () => {
+test('if the service cannot be reached, a command ends at its first part', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20 });
   Object.assign(sandbox.faults, { rate: 1, kinds: ['reset'], match: null });
   await expect(runParts(context, taskNames, onePass({ signal }))).rejects.toMatchObject({
@@ -67,7 +67,7 @@ test('a service that cannot be reached ends a command at its first part', async 
   expect(await query('select count(*)::int as runs from ledger.sync_runs')).toEqual([{ runs: 1 }]);
 });
 
-test('a list that cannot be believed keeps a command from no other part', async () => {
+test('a list that is not trusted does not prevent a command from reading the other parts', async () => {
   const { context, sandbox, query } = await withWallet({ transactions: 20 });
   Object.assign(sandbox.faults, { rate: 1, kinds: ['html'], match: '/transaction/' });
   const pass = onePass({ signal });

@@ -16,8 +16,8 @@ const evm = (number: number) => `0x${number.toString(16).padStart(40, '0')}`;
 beforeEach(() => clear());
 
 /**
- * A service whose chains 60 and 614 derive the n-th address from one key; chain 195 has texts of its own. `isMirror`:
- * each account that is made on one of the two is an account of the other, too, and both lists show it.
+ * A service whose chains 60 and 614 derive the n-th address from one key; chain 195 has its own texts. `isMirror`:
+ * each account created on one of the two chains is also an account of the other, and both lists show it.
  */
 async function withAccounts({ isMirror }: { isMirror: boolean }) {
   const service = await startScriptedService();
@@ -65,11 +65,11 @@ async function take(slip44: number, count: number): Promise<(string | null)[]> {
   return taken;
 }
 
-/** Makes everything that was seen so far older. */
+/** Backdates everything seen so far. */
 const age = (interval: string) =>
   query(`update ledger.addresses set first_seen_at = first_seen_at - interval '${interval}'`);
 
-test('an address that somebody else made on another chain is set aside, and handed out on none', async () => {
+test('an address that another program generated on another chain is set aside, and handed out on no chain', async () => {
   const { make, contextOf } = await withAccounts({ isMirror: false });
   await fillPools(await contextOf([60, 195]), patiently);
   await age('1 hour');
@@ -89,7 +89,7 @@ test('an address that somebody else made on another chain is set aside, and hand
   expect(taken.filter((address) => address === null || foreign.includes(address))).toEqual([]);
 });
 
-test('what was just generated waits while another chain may show it late', async () => {
+test('a generated address waits while another chain may list it late', async () => {
   const { make, contextOf } = await withAccounts({ isMirror: false });
   await fillPools(await contextOf([60, 195]), patiently);
   const foreign = make(614, 3);
@@ -106,7 +106,7 @@ test('what was just generated waits while another chain may show it late', async
   ).toEqual([{ n: 3 }]);
 });
 
-test('an answer brings no address that somebody else has made on another chain meanwhile', async () => {
+test('an address of an answer is not stored if another program has generated it on another chain meanwhile', async () => {
   const { make, contextOf } = await withAccounts({ isMirror: false });
   const context = await contextOf([60, 195, 614]);
   await fillPools(context, patiently);
@@ -118,7 +118,7 @@ test('an answer brings no address that somebody else has made on another chain m
   expect(taken.filter((address) => foreign.includes(String(address)))).toEqual([]);
 });
 
-test('where the service shows each account on both chains, its addresses are handed out', async () => {
+test('if the service shows each account on both chains, its addresses are handed out', async () => {
   const { contextOf } = await withAccounts({ isMirror: true });
   const context = await contextOf([60, 195, 614]);
   await fillPools(context, patiently);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createSlice } from '../../src/sync/streams/slice.ts';
 
-test('a wait uses up nothing of a slice', async () => {
+test('waiting does not count towards the duration of a slice', async () => {
   const slice = createSlice(200, async () => false);
   await slice.pause(sleep(300));
   expect(slice.isOver()).toBe(false);
@@ -10,7 +10,7 @@ test('a wait uses up nothing of a slice', async () => {
   expect(slice.isOver()).toBe(true);
 });
 
-test('a slice that a poll wishes for is over, also after a wait', async () => {
+test('a slice ends when a poll wishes for the list, also after a wait', async () => {
   const slice = createSlice(60_000, async () => true);
   await sleep(250);
   await slice.listen();

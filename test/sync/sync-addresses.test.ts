@@ -7,7 +7,7 @@ import { startScriptedService } from '../support/scripted-service.ts';
 import { until } from '../support/until.ts';
 import { onePass, withWallet } from '../support/with-wallet.ts';
 
-test('addresses that were there before are foreign, or used where a deposit went to them, and a quiet list costs one request', async () => {
+test('addresses from before are foreign, or used if a deposit went to them, and an unchanged list costs one request', async () => {
   const { sandbox, context, query } = await withWallet(
     { transactions: 300, addressesPerChain: 1_500 },
     { chains: [60, 195] },
@@ -49,7 +49,7 @@ test('a generated address is found at the growing end without reading the list a
   expect(sandbox.stats.requests['/v1/wallet/address/list']).toBeLessThanOrEqual(3);
 });
 
-test('an address whose page was asked for before a request is not its answer, although it is stored later', async () => {
+test('an address whose page was requested before an address request is not its answer, even if it is stored later', async () => {
   const { sandbox, context, ledger, query } = await withWallet(
     { transactions: 10, addressesPerChain: 20 },
     { chains: [60] },
@@ -57,7 +57,7 @@ test('an address whose page was asked for before a request is not its answer, al
   await syncAddresses(context, onePass());
   sandbox.world.generateAddresses(60, 1);
   const id = { ofRequest: 0 };
-  // The page arrives, and a request is made before it is stored.
+  // The page arrives, and a request is sent before it is stored.
   const listAddresses: typeof context.client.listAddresses = async (...asked) => {
     const page = await context.client.listAddresses(...asked);
     const [request] = await query(
@@ -83,7 +83,7 @@ test.each([
   ],
   ['emptied', 'truncate ledger.addresses'],
 ])(
-  'a list whose rows were %s by hand is not complete until they are read again',
+  'a list whose rows were %s by hand is not complete until the rows are read again',
   async (_how, statement) => {
     const { context, query } = await withWallet(
       { transactions: 10, addressesPerChain: 300 },
@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-test('a list that the service does not give keeps none of the others from being read', async () => {
+test('a list that the service does not provide does not prevent the other lists from being read', async () => {
   const service = await startScriptedService();
   onTestFinished(() => service.close());
   service.answer(({ url }, response) => {

@@ -36,22 +36,25 @@ const passes = [
   ['coins', syncCoins, coin],
 ] as const;
 
-test.each(passes)('%s that differ are stored, equal ones are not', async (_name, sync, row) => {
-  service.answer(succeed([row, { ...row, ...usdt }]));
-  const report = { rowsSeen: 2, rowsInserted: 2, rowsUpdated: 0, isComplete: true };
-  expect(await sync(context, signal)).toEqual(report);
-  expect(await sync(context, signal)).toEqual({ ...report, rowsInserted: 0 });
-  service.answer(succeed([{ ...row, name: 'Ether' }]));
-  expect(await sync(context, signal)).toEqual({
-    rowsSeen: 1,
-    rowsInserted: 0,
-    rowsUpdated: 2,
-    isComplete: true,
-  });
-});
+test.each(passes)(
+  '%s that differ are stored, and equal ones are not written',
+  async (_name, sync, row) => {
+    service.answer(succeed([row, { ...row, ...usdt }]));
+    const report = { rowsSeen: 2, rowsInserted: 2, rowsUpdated: 0, isComplete: true };
+    expect(await sync(context, signal)).toEqual(report);
+    expect(await sync(context, signal)).toEqual({ ...report, rowsInserted: 0 });
+    service.answer(succeed([{ ...row, name: 'Ether' }]));
+    expect(await sync(context, signal)).toEqual({
+      rowsSeen: 1,
+      rowsInserted: 0,
+      rowsUpdated: 2,
+      isComplete: true,
+    });
+  },
+);
 
 test.each(passes)(
-  '%s: one answer that is empty, or names less, ends no listing',
+  '%s: one answer that is empty or lacks rows does not end any listing',
   async (name, sync, row) => {
     const both = [row, { ...row, ...usdt }];
     service.answer(succeed(both));
@@ -86,7 +89,7 @@ test.each(passes)(
 );
 
 test.each(passes)(
-  '%s that come as a list in an object, without page fields, are stored: each answer holds all of them',
+  '%s in a list inside an object without page fields are stored, and each answer counts as complete',
   async (_name, sync, row) => {
     let asked = 0;
     service.answer((...request) => {
@@ -111,7 +114,7 @@ test.each([
   ['balances', syncBalances, eth, 'has one that is not 0'],
   ['coins', syncCoins, coin, 'lists 2'],
 ] as const)(
-  'a list of %s that is suddenly empty is most likely a fault: it unlists none before it has been empty for a while',
+  'a list of %s that is suddenly empty is treated as a fault until it has been empty for a while',
   async (name, sync, row, held) => {
     const all = [row, { ...row, ...usdt, balance: '0' }];
     service.answer(succeed(all));
@@ -140,7 +143,7 @@ test.each([
   },
 );
 
-test('a list of balances without one that is not 0 may be empty at once', async () => {
+test('a list of balances that are all 0 may become empty at once', async () => {
   service.answer(succeed([{ ...eth, balance: '0.00' }]));
   await syncBalances(context, signal);
   service.answer(succeed([]));
@@ -148,7 +151,7 @@ test('a list of balances without one that is not 0 may be empty at once', async 
 });
 
 test.each(passes)(
-  '[V17] %s: a row without a key costs the pass its completeness, and no other row its listing',
+  '[V17] %s: a row without a key makes the pass incomplete, and ends the listing of no other row',
   async (name, sync, row) => {
     service.answer(succeed([row, { ...row, ...usdt }]));
     await sync(context, signal);
@@ -169,7 +172,7 @@ test.each(passes)(
   },
 );
 
-test('a balance that cannot be read is a reject, and the pass is complete', async () => {
+test('a balance that cannot be read is a reject, and the pass still counts as complete', async () => {
   service.answer(succeed([{ ...eth, balance: 'plenty' }]));
   expect(await syncBalances(context, signal)).toMatchObject({ rowsInserted: 1, isComplete: true });
   expect(await query('select field from ledger.rejects')).toEqual([{ field: 'balance' }]);
@@ -179,7 +182,7 @@ test('a balance that cannot be read is a reject, and the pass is complete', asyn
 });
 
 test.each(passes)(
-  '%s: null in place of the list of an empty wallet is empty',
+  '%s: null in place of the list is an empty list for an empty wallet',
   async (name, sync, row) => {
     const patient = await makeClient(service.baseUrl);
     const context = toolsOver({ ledger, client: patient.client });
@@ -193,18 +196,21 @@ test.each(passes)(
   },
 );
 
-test.each(passes)('[V13] %s: an answer that is none changes nothing', async (name, sync, row) => {
-  service.answer(succeed([row]));
-  await sync(context, signal);
-  for (const answer of [reply(500), succeed(null), reply(200, '[]')]) {
-    service.answer(answer);
-    await expect(sync(context, signal)).rejects.toThrow();
-  }
-  expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
-});
+test.each(passes)(
+  '[V13] %s: an answer without usable content changes nothing',
+  async (name, sync, row) => {
+    service.answer(succeed([row]));
+    await sync(context, signal);
+    for (const answer of [reply(500), succeed(null), reply(200, '[]')]) {
+      service.answer(answer);
+      await expect(sync(context, signal)).rejects.toThrow();
+    }
+    expect(await query(`select is_listed from ledger.${name}`)).toEqual([{ is_listed: true }]);
+  },
+);
 
 test.each(passes)(
-  '[H8] %s: a refused key is one request a pass, and no row counts as gone for it',
+  '[H8] %s: a refused key costs one request per pass, and no row is marked as unlisted because of it',
   async (name, sync, row) => {
     service.answer(succeed([row]));
     await sync(context, signal);
@@ -217,7 +223,7 @@ test.each(passes)(
   },
 );
 
-test('[H10] an endpoint that fails for good holds up no other', async () => {
+test('[H10] an endpoint that always fails does not delay the others', async () => {
   service.answer(({ url }, response) =>
     url.pathname.endsWith('/balance')
       ? void response.writeHead(503).end()
@@ -235,7 +241,7 @@ test.each([
   ['balances', syncBalances, eth, 'listBalances'],
   ['coins', syncCoins, coin, 'listCoins'],
 ] as const)(
-  '%s: an older answer that comes late resolves no reject of a later one',
+  '%s: an older answer that arrives late resolves no reject of a later one',
   async (_name, sync, row, method) => {
     service.answer(succeed([row]));
     const older = await context.client[method](signal);

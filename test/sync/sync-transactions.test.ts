@@ -14,7 +14,7 @@ import { onePass, openWallet, type Wallet, withWallet } from '../support/with-wa
 
 const signal = new AbortController().signal;
 
-/** Another process's view of the wallet, whose database can be taken away. */
+/** The view of another process on the wallet, whose database can be disconnected. */
 async function openBehindGate({ sandbox, connectionString }: Wallet) {
   const gate = await openTcpGate(connectionString);
   onTestFinished(() => gate.close());
@@ -24,7 +24,7 @@ async function openBehindGate({ sandbox, connectionString }: Wallet) {
 }
 
 describe('transactions and their details', () => {
-  test('the ledger equals the service field for field, digit for digit, and knows that it is complete', async () => {
+  test('the ledger equals the service field for field and digit for digit, and is marked as complete', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 1_500 });
     const listed = await syncTransactions(context, onePass());
     expect(listed).toMatchObject({ isComplete: true, rowsInserted: 1_500 });
@@ -38,7 +38,7 @@ describe('transactions and their details', () => {
     ]);
   });
 
-  test('the planner knows from the first rows on that one wallet has many', async () => {
+  test('the planner knows from the first rows on that a wallet has many rows', async () => {
     const { context, query } = await withWallet({ transactions: 400 });
     const ofWallet = () =>
       query(`select n_distinct from pg_stats
@@ -48,7 +48,7 @@ describe('transactions and their details', () => {
     expect(await ofWallet()).toEqual([{ n_distinct: 1 }]);
   });
 
-  test('a plan that was made for few rows does not read all of them for each row of a batch', async () => {
+  test('a plan that was made for few rows does not read all rows for each row of a batch', async () => {
     const { sandbox, connectionString, query } = await withWallet({ transactions: 20 });
     const database = new URL(connectionString).pathname.slice(1);
     await query(`alter database "${database}" set plan_cache_mode = force_generic_plan`);
@@ -70,7 +70,7 @@ describe('transactions and their details', () => {
     expect(read?.scanned).toBeLessThan(100_000);
   });
 
-  test('the first scan of a list goes before the details of its history, a further one beside them', async () => {
+  test('the first scan of a list precedes the details of its history, and a later scan runs beside them', async () => {
     const { context, query } = await withWallet({ transactions: 600, pageSizeMax: 50 });
     const lanes = new Set<string>();
     const client: typeof context.client = {
@@ -91,7 +91,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['newest-first', 'oldest-first', 'unordered', 'shuffled'] as const)(
-    '[P5 P7] a list that is %s is read whole',
+    '[P5 P7] a list that is %s is read completely',
     async (listOrder) => {
       const { sandbox, context, query } = await withWallet({
         transactions: 800,
@@ -105,7 +105,7 @@ describe('transactions and their details', () => {
     },
   );
 
-  test('a pass whose lease another one has taken over takes it again and goes on', async () => {
+  test('a pass whose lease was taken over by another pass acquires it again and continues', async () => {
     const { context, query } = await withWallet({ transactions: 600 });
     let robbed = 0;
     const client: typeof context.client = {
@@ -145,12 +145,12 @@ describe('transactions and their details', () => {
     ).rejects.toThrow();
     expect(await leaseOwner()).toEqual(expect.stringContaining(ledger.instance));
     gate.open();
-    // Shows others that the process lives, as a daemon's connections do.
+    // Shows other processes that this one is alive, like the connections of a daemon.
     await ledger.pool.query('select 1');
     await vi.waitFor(async () => expect(await leaseOwner()).toBeNull(), { timeout: 60_000 });
   });
 
-  test('details that could not be stored are due again as soon as the database is back', async () => {
+  test('details that could not be stored are due again as soon as the database returns', async () => {
     const wallet = await withWallet({ transactions: 20 });
     const { context: direct, query } = wallet;
     await syncTransactions(direct, onePass());
@@ -174,7 +174,7 @@ describe('transactions and their details', () => {
     expect(await syncDetails(direct, signal)).toMatchObject({ isComplete: true });
   });
 
-  test('a claim that lasts is extended, stores what it has fetched, and gives back what it has not begun', async () => {
+  test('a long claim is extended, stores what it has fetched, and releases what it has not begun', async () => {
     const { context, query } = await withWallet({ transactions: 40 });
     await syncTransactions(context, onePass());
     const count = async (condition: string) =>
@@ -192,7 +192,7 @@ describe('transactions and their details', () => {
     };
     const slow = { ...context, client, settings: { ...context.settings, concurrency: 4 } };
     const syncing = syncDetails(slow, signal);
-    // Two are answered and four wait, of one claim or of two.
+    // Two are answered and four wait, from one claim or from two.
     await vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(6), { timeout: 60_000 });
     await query(`update engine.detail_checks set claimed_until = now() + interval '12 seconds'
                   where claimed_until is not null`);
@@ -212,7 +212,7 @@ describe('transactions and their details', () => {
     expect(await count('claimed_until is not null')).toBe(0);
   }, 60_000);
 
-  test('details whose claim was stored but not learned of are due again at once', async () => {
+  test('details whose claim was committed without the process learning of it are due again at once', async () => {
     const { context, query } = await withWallet({ transactions: 20 });
     await syncTransactions(context, onePass());
     const details = openDetailPort(context.ledger);
@@ -231,7 +231,7 @@ describe('transactions and their details', () => {
     expect(await query('select from engine.detail_checks where claimed_until > now()')).toEqual([]);
   });
 
-  test('a long scan gives the list back to a poll that asks for it, and reads on afterwards', async () => {
+  test('a long scan releases the list to a poll that wishes for it, and continues afterwards', async () => {
     const { context, query } = await withWallet({
       transactions: 3_000,
       latencyMs: 60,
@@ -264,7 +264,7 @@ describe('transactions and their details', () => {
     expect(await query('select from engine.lease_wishes')).toEqual([]);
   }, 120_000);
 
-  test('on an unchanged service a pass costs one request per list and writes no data row', async () => {
+  test('if nothing has changed at the service, a pass costs one request per list and writes no data row', async () => {
     const { sandbox, ledger, context } = await withWallet({ transactions: 1_000 });
     await syncTransactions(context, onePass());
     await syncAllDetails(context, signal);
@@ -282,7 +282,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'new rows of a list that is %s cost their pages and one more',
+    'new rows of a list that is %s cost their pages and one more request',
     async (listOrder) => {
       const { sandbox, context } = await withWallet({ transactions: 3_000, listOrder });
       await syncTransactions(context, onePass());
@@ -297,7 +297,7 @@ describe('transactions and their details', () => {
     },
   );
 
-  test('passes and audits of one process side by side leave each other the stream', async () => {
+  test('concurrent passes and audits of one process share the stream', async () => {
     const { context } = await withWallet({ transactions: 3_000, pageSizeMax: 20, latencyMs: 2 });
     const skipping = onePass({ ifLeased: 'skip' });
     await syncTransactions(context, skipping);
@@ -330,13 +330,13 @@ describe('transactions and their details', () => {
       expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(3 * Math.log2(6_000 / 20));
       const rows = await query('select order_no from ledger.transactions where not is_listed');
       expect(rows).toEqual([{ order_no: orderNo }]);
-      // It may come back.
+      // It may return.
       await query(`update ledger.streams set checkpoint = null`);
       expect((await syncTransactions(context, onePass())).isComplete).toBe(true);
     },
   );
 
-  test('a checkpoint that cannot be read backs nothing: the list is read from end to end', async () => {
+  test('a checkpoint that cannot be read proves nothing: the list is read from end to end', async () => {
     const { sandbox, ledger, context } = await withWallet({ transactions: 600, pageSizeMax: 20 });
     await syncTransactions(context, onePass());
     const found = await ledger.pool.query<{ order_no: string }>(
@@ -370,7 +370,7 @@ describe('transactions and their details', () => {
     expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(14);
   });
 
-  test('a row whose time only its detail shows costs a full scan no second one, nor a late row elsewhere its search', async () => {
+  test('a row whose time only its detail shows costs no second full scan, and later late rows are found by a search', async () => {
     const { sandbox, context, ledger } = await withWallet({
       transactions: 3_000,
       pageSizeMax: 20,
@@ -399,7 +399,7 @@ describe('transactions and their details', () => {
     expect(sandbox.stats.listRequests.deposit).toBeLessThanOrEqual(pages + 5);
   });
 
-  test('a page size that the service refuses is halved until it fits', async () => {
+  test('a page size that the service refuses is halved until it is accepted', async () => {
     const { context, query } = await withWallet({
       transactions: 300,
       pageSizeMax: 30,
@@ -410,7 +410,7 @@ describe('transactions and their details', () => {
     expect(rows[0].page_size).toBe(25);
   });
 
-  test('[P10] a service that does not know the page parameter is named', async () => {
+  test('[P10] a service that ignores the page parameter is reported', async () => {
     const { context } = await withWallet(
       {
         transactions: 300,
@@ -422,11 +422,11 @@ describe('transactions and their details', () => {
     await expect(syncTransactions(context, onePass())).rejects.toThrow(/page parameter/);
   });
 
-  test('another page than the one that was asked for is not taken for it', async () => {
+  test('an answer with another page than the requested one is not accepted as the requested page', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(390 - deposits, { type: 'deposit' });
-    // A cache on the way that mixes up two answers, once.
+    // A cache between program and service that swaps two answers, once.
     let hasMixedUp = false;
     const client: typeof context.client = {
       ...context.client,
@@ -446,7 +446,7 @@ describe('transactions and their details', () => {
     expect(rows).toEqual([{ rows: 390 }]);
   });
 
-  test('[H2 H3 H7 H9 H10 H12] with a fifth of the answers faulty the ledger still ends complete', async () => {
+  test('[H2 H3 H7 H9 H10 H12] the ledger ends complete although a fifth of the answers is faulty', async () => {
     const { sandbox, context, query } = await withWallet({
       transactions: 120,
       faultRate: 0.2,
@@ -474,7 +474,7 @@ describe('transactions and their details', () => {
   test('the checkpoint of a walk never runs ahead of the rows that are stored', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 10_000 });
     const deposits = sandbox.world.transactions('deposit');
-    // Newest first, 4,000 rows to a checkpoint: within the second one.
+    // Newest first, 4,000 rows per checkpoint: this is within the second one.
     const refused = deposits.at(-5_000)?.orderNo;
     await query(`
       create function public.refuse() returns trigger language plpgsql
@@ -490,7 +490,7 @@ describe('transactions and their details', () => {
     expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits.length - 4_000 });
   });
 
-  test('counts that are equal prove nothing before the first walk has ended', async () => {
+  test('equal counts prove nothing before the first full scan has ended', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 400, totalLag: 300 });
     const deposits = sandbox.world.transactions('deposit').length;
     sandbox.world.addTransactions(400 - deposits, { type: 'deposit' });
@@ -501,7 +501,7 @@ describe('transactions and their details', () => {
     expect(rows).toEqual([{ ledger_count: 100, service_total: 100, is_complete: false }]);
   });
 
-  test('two readers at once end with the same ledger', async () => {
+  test('two concurrent readers end with the same ledger', async () => {
     const { sandbox, context, connectionString, query } = await withWallet({ transactions: 900 });
     const other = await openWallet(sandbox, connectionString);
     try {
@@ -516,7 +516,7 @@ describe('transactions and their details', () => {
     expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
   });
 
-  test('[V10] a row without an order number is kept as a reject and counts as missing, without being read for again and again', async () => {
+  test('[V10] a row without an order number is a reject and counts as missing, and does not cause repeated readings', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 400 });
     sandbox.world.addRawListRow('deposit', {
       symbol: 'BTC',
@@ -534,7 +534,7 @@ describe('transactions and their details', () => {
   });
 
   test.each(['empty', 'last-page', 'refuse'] as const)(
-    '[P12] a list that ends with a full page and answers the page behind it with %s is read whole',
+    '[P12] a list that ends with a full page is read completely if the answer behind that page is %s',
     async (beyondEnd) => {
       const { sandbox, context, query } = await withWallet({
         transactions: 200,
@@ -549,7 +549,7 @@ describe('transactions and their details', () => {
     },
   );
 
-  test('a walk that waits for its list between slices is one pass, and new rows do not wait for its end', async () => {
+  test('a full scan that waits for its list between slices is one pass, and new rows do not wait for its end', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const shown: number[] = [];
     const rowsBehind: number[] = [];
@@ -578,13 +578,13 @@ describe('transactions and their details', () => {
     );
     const deposits = sandbox.world.transactions('deposit').length;
     expect(report).toMatchObject({ isComplete: true, rowsInserted: deposits });
-    // It was there while pages of the walk were still asked for.
+    // It was listed while pages of the scan were still being requested.
     expect(Math.max(...rowsBehind)).toBeGreaterThan(3);
     expect(shown).toEqual([...shown].sort((a, b) => a - b));
     expect(shown.at(-1)).toBeGreaterThanOrEqual(Math.ceil(deposits / 100));
   });
 
-  test('a walk that is sliced goes on where it paused, and new rows do not wait for its end', async () => {
+  test('a full scan in slices continues where it paused, and new rows do not wait for its end', async () => {
     const { sandbox, context, query } = await withWallet({ transactions: 4_000, latencyMs: 30 });
     const sliced = () =>
       syncTransactions(context, onePass({ sliceMs: 40, ifLeased: 'skip' }), ['deposit']);

@@ -12,7 +12,7 @@ import { onePass } from '../support/with-wallet.ts';
 const { ledger, query, clear, service, client } = await withListedLedger();
 const now = Date.now();
 const count = 430;
-/** Each test is a process of its own: what one has learned of bad rows the next one does not know. */
+/** Each test acts as a separate process, without knowledge of bad rows from an earlier test. */
 let context = toolsOver({ ledger, client });
 
 const goodRow = (nth: number) =>
@@ -61,7 +61,7 @@ test.each([
   ['first of a page', brokenRow, 200],
   ['last of the list', brokenRow, 429],
   ['of 9 MiB', hugeRow, 130],
-])('a row %s costs itself alone, and is kept as a reject', async (_what, bad, place) => {
+])('a row %s affects no other row, and is kept as a reject', async (_what, bad, place) => {
   put(bad, [place]);
   expect(await pass()).toMatchObject({ isComplete: false });
   expect(await orders()).toEqual(allBut([place]));
@@ -72,7 +72,7 @@ test.each([
   expect(Buffer.byteLength(reject?.payload ?? '')).toBeLessThanOrEqual(64 * 1024);
 });
 
-test('bad rows anywhere: each is one reject, every neighbour is stored', async () => {
+test('bad rows at any place are one reject each, and every other row is stored', async () => {
   const drawn = forAll(
     fc.uniqueArray(fc.nat(149), { minLength: 1, maxLength: 8 }),
     fc.constantFrom(10, 30, 50, 100),
@@ -87,7 +87,7 @@ test('bad rows anywhere: each is one reject, every neighbour is stored', async (
   });
 }, 120_000);
 
-test('the list that brings an unreadable amount closes its reject', async () => {
+test('a list row with an amount closes the reject of an unreadable one', async () => {
   const openRejects = () => query('select field from ledger.rejects where resolved_at is null');
   put((nth) => goodRow(nth).replace('"1"', '"one"'), [0], 20);
   await pass();
@@ -97,7 +97,7 @@ test('the list that brings an unreadable amount closes its reject', async () => 
   expect(await openRejects()).toEqual([]);
 });
 
-test('one bad row costs a search for it, not a request per row; an unchanged list then two requests a pass', async () => {
+test('one bad row costs a search for it, not a request per row; then an unchanged list costs two requests per pass', async () => {
   put(brokenRow, [70]);
   await pass();
   const divided = service.asked.filter((path) => !path.endsWith('pageSize=100'));
@@ -110,7 +110,7 @@ test('one bad row costs a search for it, not a request per row; an unchanged lis
   expect(await rejects()).toEqual(before);
 });
 
-test('rows that arrive move the bad one: it stays one reject, and the new rows come in', async () => {
+test('a bad row that moves because of new rows stays one reject, and the new rows are stored', async () => {
   put(brokenRow, [70]);
   await pass();
   for (const arrived of ['new-1', 'new-2']) {
@@ -128,7 +128,7 @@ test('rows that arrive move the bad one: it stays one reject, and the new rows c
   expect(await rejects()).toHaveLength(1);
 });
 
-test('a row that can be read again comes in', async () => {
+test('a row is stored once it can be read again', async () => {
   put(brokenRow, [70]);
   await pass();
   put(goodRow, []);
@@ -138,7 +138,7 @@ test('a row that can be read again comes in', async () => {
   expect(await orders()).toEqual(allBut([]));
 });
 
-test('a row of whose answer nothing can be kept is one reject all the same', async () => {
+test('a row whose answer has nothing that can be kept is one reject all the same', async () => {
   put(goodRow, []);
   service.twist = (page) => {
     const hasRow = page.rows.some((each) => each.includes('"order-70"'));
@@ -151,7 +151,7 @@ test('a row of whose answer nothing can be kept is one reject all the same', asy
   expect(await rejects()).toHaveLength(1);
 });
 
-test('a service that serves pages of its own size is not divided: the failure is its own', async () => {
+test('pages of a service with its own page size are not divided: the failure concerns the whole service', async () => {
   put(brokenRow, [130]);
   service.twist = (page, { pageNo, pageSize }) => {
     const all = service.lists.get('deposit') ?? [];
@@ -173,7 +173,7 @@ test.each([30, 50])('a page cut down to %i rows is divided in its own grid', asy
   expect(await orders()).toEqual(allBut([3, 75]));
 });
 
-test('a fault of the whole service starts no storm of smaller pages', async () => {
+test('a fault of the whole service does not cause a flood of smaller requests', async () => {
   put(goodRow, []);
   service.twist = (page) => ({ ...page, rows: ['<html>please log in</html>'] });
   await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
@@ -184,7 +184,7 @@ test('a fault of the whole service starts no storm of smaller pages', async () =
   expect(service.asked.length).toBeLessThanOrEqual(60);
 });
 
-test('a short list of which no row can be read is given up after a few rows', async () => {
+test('a short list without any readable row is given up after a few rows', async () => {
   put(goodRow, [], 99);
   service.twist = (page) => ({ ...page, rows: page.rows.map((row) => row.replace('"1"', '')) });
   await expect(pass()).rejects.toMatchObject({ code: 'service-malformed' });
@@ -200,7 +200,7 @@ test('many bad rows at the start of a page hide none of the good rows after them
   expect(await rejects()).toHaveLength(30);
 });
 
-test('a row is called bad only after several answers, its place read alone included', async () => {
+test('a row counts as bad only after several answers, including one to a request for that row alone', async () => {
   put(goodRow, []);
   let failures = 0;
   service.twist = (page, { pageSize }) => {
@@ -213,7 +213,7 @@ test('a row is called bad only after several answers, its place read alone inclu
   expect(await rejects()).toEqual([]);
 });
 
-test('rows behind the same fault as a bad one are read once it has passed', async () => {
+test('rows behind a bad row with the same fault are read once the fault has passed', async () => {
   put(goodRow, []);
   const failed = new Set<string>();
   service.twist = (page, { pageSize }) => {
@@ -229,7 +229,7 @@ test('rows behind the same fault as a bad one are read once it has passed', asyn
   expect(await rejects()).toHaveLength(1);
 });
 
-test('a page read in parts is as old as its oldest part, and counts as the lowest total it met', async () => {
+test('a page read in parts has the age of its oldest part and the lowest total of all parts', async () => {
   put(brokenRow, [70]);
   const { client: another } = await makeClient(service.baseUrl);
   service.twist = (page, { pageNo, pageSize }) =>
@@ -237,14 +237,14 @@ test('a page read in parts is as old as its oldest part, and counts as the lowes
   const stream = transactionStream(toolsOver({ ledger, client: another }), 'deposit');
   const { signal } = new AbortController();
   const pages = createPageReader(stream, { requestedPageSize: 100, concurrency: 1, signal });
-  // Three attempts at the page, and then its first half.
+  // Three attempts at the page, then its first half.
   expect(await pages.read(1, 1, true)).toMatchObject({
     ...{ observation: 4, total: count - 1, size: 100, listed: 100, unstorable: 1 },
     content: { records: { length: 99 }, rejects: { length: 1 } },
   });
 });
 
-test('faults on the way that pass cost no row, however a page is divided for them', async () => {
+test('temporary faults lose no row, however a page is divided because of them', async () => {
   put(goodRow, []);
   await forAll(fc.infiniteStream(fc.nat(99)))(8, async (dice) => {
     await clear();

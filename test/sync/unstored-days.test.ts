@@ -27,7 +27,7 @@ const put = (list: object[]) =>
   );
 const { signal } = new AbortController();
 
-/** Days that were verified after the marks had been set back. */
+/** Days that were verified after the marks were set back. */
 async function verifiedBy(work: () => Promise<unknown>): Promise<number[]> {
   await query(`update ledger.coverage set verified_at = '2026-09-06'`);
   await work();
@@ -54,7 +54,7 @@ test.each([
   ['no time, so that it may be of any day of its page', {}, 10, [4, 5]],
   ['no time, so that it may be of the first day of the next page', {}, 9, [1, 2]],
 ])(
-  'a day with a row that cannot be stored is verified by no scan, poll or audit: %s',
+  'a day with a row that cannot be stored is marked as verified by no scan, poll or audit: %s',
   async (_what, fields, at, days) => {
     put(rows);
     await pass();
@@ -70,7 +70,7 @@ test.each([
   60_000,
 );
 
-test('a day that is never verified does not keep the audit from the others', () => {
+test('a day that can never be verified does not keep the audit from verifying the others', () => {
   const now = Date.UTC(2026, 8, 30);
   const first = Math.floor(now / dayMs) - 60;
   const held = Array.from({ length: 40 }, (_, nth) => ({

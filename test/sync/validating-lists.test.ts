@@ -26,11 +26,11 @@ type Setting = {
   first?: Record<number, string[]>;
   /** Status and body of the refusal of a chain. */
   refusal?: [status: number, body: string];
-  /** The n-th address of each chain is the same one, as of an account with one key for several chains. */
+  /** The n-th address of each chain is the same, as for an account with one key on several chains. */
   isDerived?: true;
-  /** More addresses in one request are refused. */
+  /** Requests for more addresses are refused. */
   numMax?: number;
-  /** Lists, and answers to requests, show addresses as plain texts. */
+  /** Lists and answers to requests contain addresses as plain texts. */
   isInTexts?: true;
 };
 
@@ -38,8 +38,8 @@ const unsupported = '{"code":40004,"data":null,"msg":"unsupported chain"}';
 type Twist = (slip44: number, listed: (slip44: number) => string[]) => string[] | null;
 
 /**
- * A service that lists for each chain what the twist says; null: it refuses the chain. Chains have Ethereum's form,
- * except 195. Generated addresses join their chain's own list.
+ * A service that lists for each chain the addresses that the twist returns; null: it refuses the chain. All chains
+ * except 195 have Ethereum's form. Generated addresses join the list of their own chain.
  */
 async function withListsOf(
   twist: Twist,
@@ -97,7 +97,7 @@ async function withListsOf(
     pools.map((slip44) => ({ slip44, threshold: 5, target: 10 })),
   );
   const context = toolsOver({ ledger, client }, settings);
-  /** Loses the answers of the first so many address requests. */
+  /** Loses the answers of this number of first address requests. */
   const lose = (count: number) => {
     toLose = count;
   };
@@ -130,7 +130,7 @@ test.each<[string, Setting, { filter: string | null; post: number }]>([
     { filter: null, post: 0 },
   ],
 ])(
-  'a list that refuses unknown chains and ignores the others makes no address available: %s',
+  'a list that refuses unknown chains and ignores the parameter for known ones makes no address available: %s',
   async (_what, setting, { filter, post }) => {
     const all = (listed: (slip44: number) => string[]) => [60, 61, 195].flatMap(listed);
     const { context, posts } = await withListsOf(
@@ -176,7 +176,7 @@ test.each<[string, Setting]>([
   ],
   ['two chains without an address yet', { coins: [60, 61], pools: [60, 61] }],
 ])(
-  'a list that refuses unknown chains and honours the others has its pools filled: %s',
+  'the pool is filled if the list refuses unknown chains and honours the parameter for known ones: %s',
   async (_what, setting) => {
     const { context, service } = await withListsOf(
       (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
@@ -185,7 +185,7 @@ test.each<[string, Setting]>([
     expect((await fillPools(context, patiently)).isComplete).toBe(true);
     expect(await query(available)).toEqual(setting.pools.map((slip44) => ({ slip44, n: 10 })));
     expect(service.seen.length).toBeLessThan(setting.pools.length * 25);
-    // The evidence is kept: the next request needs no more of it.
+    // The evidence is stored: the next request needs no more of it.
     service.seen.length = 0;
     await query('update ledger.pools set target = 15, is_filling = true');
     expect((await fillPools(context, patiently)).isComplete).toBe(true);
@@ -202,7 +202,7 @@ test.each<[string, [number, string]]>([
   ['HTTP 404', [404, 'Not Found']],
   ['text that is not JSON', [200, 'unsupported chain']],
   ['an empty page object', [200, '{"code":0,"data":{},"msg":""}']],
-])('a list that refuses unknown chains by %s has its pools filled', async (_what, refusal) => {
+])('the pool is filled if the list refuses unknown chains by %s', async (_what, refusal) => {
   for (const coins of [[60], [60, 61, 2]]) {
     const pools = coins.filter(isChain);
     const { context } = await withListsOf(
@@ -214,7 +214,7 @@ test.each<[string, [number, string]]>([
   }
 });
 
-test('an answer about an unknown chain that cannot be read once is requested again', async () => {
+test('an unreadable answer about an unknown chain is requested again', async () => {
   let failures = 1;
   const { context } = await withListsOf(
     (slip44, listed) => (slip44 === unusedChain && failures-- > 0 ? null : listed(slip44)),
@@ -238,7 +238,7 @@ const generated = `select slip44, array_agg(address order by address) as address
   where status = 'available' group by 1 order by 1`;
 
 test.each(alike)(
-  'chains of one form that list the same addresses are not broken, and clear answers fill their pools: %s',
+  'chains of one form may list the same addresses, and clear answers fill their pools: %s',
   async (_what, setting) => {
     const every = (listed: (slip44: number) => string[]) => [60, 61].flatMap(listed);
     const { context, made } = await withListsOf(
@@ -253,7 +253,7 @@ test.each(alike)(
   },
 );
 
-test('chains that derive the same addresses have their pools filled one after the other, and each address one customer', async () => {
+test('pools of chains that derive the same addresses are filled one after the other, and no address has two customers', async () => {
   const { context, made } = await withListsOf(
     (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
     { coins: [60, 61], pools: [60, 61], isDerived: true },
@@ -276,7 +276,7 @@ test('chains that derive the same addresses have their pools filled one after th
 test.each([
   ['several', 10],
   ['one', 1],
-])('addresses in plain texts fill the pool, %s at a time', async (_what, numMax) => {
+])('addresses in plain texts fill the pool, %s per request', async (_what, numMax) => {
   const { context, made } = await withListsOf((slip44, listed) => listed(slip44), {
     coins: [60],
     pools: [60],
@@ -292,7 +292,7 @@ test.each([
   expect(await query('select count(*)::int as n from ledger.rejects')).toEqual([{ n: 0 }]);
 });
 
-test('an address that a move of the database set aside on one chain is not ours on another', async () => {
+test('an address that a move of the database set aside on one chain does not become ours on another', async () => {
   const { context } = await withListsOf(
     (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
     { coins: [60, 61], pools: [60, 61], isDerived: true },
@@ -303,7 +303,7 @@ test('an address that a move of the database set aside on one chain is not ours 
   expect(await query(`select from ledger.addresses where status <> 'foreign'`)).toEqual([]);
 });
 
-test('a service that grants fewer addresses in one request than are wanted has its pool filled in one pass', async () => {
+test('a pool is filled in one pass although the service grants fewer addresses per request than are needed', async () => {
   const { context, made } = await withListsOf(
     (slip44, listed) => (isChain(slip44) ? listed(slip44) : null),
     { coins: [60], pools: [60], first: { 60: evms(1) }, numMax: 3 },
@@ -312,7 +312,7 @@ test('a service that grants fewer addresses in one request than are wanted has i
   expect(made(60)).toHaveLength(10);
 });
 
-test('of a lost answer nothing becomes available while the lists of all chains are the same', async () => {
+test('after a lost answer no address becomes available while the lists of all chains are the same', async () => {
   const every = (listed: (slip44: number) => string[]) => [60, 61].flatMap(listed);
   const { context, made, lose } = await withListsOf(
     (slip44, listed) => (isChain(slip44) ? every(listed) : null),
@@ -333,7 +333,7 @@ test('of a lost answer nothing becomes available while the lists of all chains a
   ]);
 });
 
-/** Puts back a dump from before anything was generated for the chain. */
+/** Restores a dump from before anything was generated for the chain. */
 async function restoreWithout(slip44: number): Promise<void> {
   await query(`delete from ledger.addresses where slip44 = ${slip44}`);
   await query(`delete from ledger.address_requests where slip44 = ${slip44}`);
@@ -341,7 +341,7 @@ async function restoreWithout(slip44: number): Promise<void> {
   await settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
 }
 
-test('after a move nothing that was handed out on a chain of the same form joins another pool', async () => {
+test('after a move no address that was handed out on a chain of the same form joins another pool', async () => {
   let isDead = false;
   const { context, made, posts } = await withListsOf(
     (slip44, listed) => {
@@ -365,7 +365,7 @@ test('after a move nothing that was handed out on a chain of the same form joins
   expect(await query(why)).toEqual([
     { last_error: expect.stringMatching(/the database has moved.*chain 61 \(.*unsupported chain/) },
   ]);
-  // The list of a chain of another form is dead as well, and nothing waits for it.
+  // The list of a chain of another form does not answer either, and nothing waits for it.
   expect(await query(why)).not.toEqual([{ last_error: expect.stringContaining('195') }]);
 
   isDead = false;
@@ -380,7 +380,7 @@ test('after a move nothing that was handed out on a chain of the same form joins
   expect(addresses.filter((address) => made(61).includes(address))).toEqual([]);
 });
 
-test('after a move a pool waits for a related chain that is no longer configured: until its list is read, or `recover` was run', async () => {
+test('after a move a pool waits for a related chain that is no longer configured, until its list is read or `recover` was run', async () => {
   let isDead = false;
   const { context, posts } = await withListsOf(
     (slip44, listed) => (isChain(slip44) && !(isDead && slip44 !== 60) ? listed(slip44) : null),
@@ -395,7 +395,7 @@ test('after a move a pool waits for a related chain that is no longer configured
     await settleHome({ ledger, log: silentLog, settings: { onMove: 'heal' } });
   };
   await move();
-  // The first answer brings the addresses of the other chain.
+  // The first answer contains the addresses of the other chain.
   expect((await fill()).isComplete).toBe(false);
   expect((await fill()).isComplete).toBe(true);
 

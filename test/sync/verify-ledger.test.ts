@@ -27,7 +27,7 @@ const count = (drifts: Awaited<ReturnType<typeof verifyLedger>>) =>
   drifts.reduce((sum, drift) => sum + driftCount(drift), 0);
 
 test.each(['newest-first', 'oldest-first'] as const)(
-  'altered, deleted and invented rows of a list that is %s are named exactly, mended, and then gone; what arrives meanwhile is no drift',
+  'altered, deleted and invented rows of a list that is %s are reported exactly and repaired; new rows are no drift',
   async (listOrder) => {
     let frozenAt = Number.POSITIVE_INFINITY;
     const { sandbox, context, query } = await filledWallet({
@@ -103,7 +103,7 @@ test.each(['newest-first', 'oldest-first'] as const)(
   120_000,
 );
 
-test('after a repair the ledger equals the service digit for digit, and its proof holds', async () => {
+test('after a repair the ledger equals the service digit for digit, and the list is proven', async () => {
   const { sandbox, context, query } = await filledWallet({ transactions: 500 });
   await query(
     `delete from ledger.transactions where order_no in (select order_no from ledger.transactions order by md5(order_no) limit 50)`,
@@ -126,7 +126,7 @@ const proven = ['addresses:60', 'deposit', 'withdraw'].map((name) => ({
   why: null,
 }));
 
-test('a repair of rows that have arrived leaves the proof that its reading gives', async () => {
+test('a repair that adds new rows leaves the proof that its reading gives', async () => {
   const { sandbox, context, query } = await filledWallet({ transactions: 150 });
   const [orderNo] = sandbox.world.addTransactions(1, { type: 'deposit' });
   const drifts = await verifyLedger(context, { signal, isRepair: false });
@@ -138,7 +138,7 @@ test('a repair of rows that have arrived leaves the proof that its reading gives
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
 });
 
-test('a repair of rows that have vanished leaves the proof that its reading gives, without another scan', async () => {
+test('a repair that marks vanished rows leaves the proof that its reading gives, without another scan', async () => {
   const { sandbox, context, query } = await filledWallet({ transactions: 600, pageSizeMax: 10 });
   const [vanished] = await query(
     `select order_no from ledger.transactions where stream = 'deposit' order by md5(order_no) limit 1`,
@@ -158,7 +158,7 @@ test('a repair of rows that have vanished leaves the proof that its reading give
   expect(context.client.requests() - requests).toBe(2);
 });
 
-test('a repair that has stored a part of the missing rows proves nothing, although the counts are equal then', async () => {
+test('a repair that stored only a part of the missing rows proves nothing, although the counts are then equal', async () => {
   const { sandbox, context, query } = await withWallet({ transactions: 2_500 });
   const { world } = sandbox;
   await syncTransactions(context, onePass());
@@ -167,7 +167,7 @@ test('a repair that has stored a part of the missing rows proves nothing, althou
        from ledger.transactions where stream = 'deposit'`,
   );
   world.addTransactions(1, { type: 'deposit', at: Number(held.oldest) + 1 });
-  // A daemon counts the late row, and searches it only after some passes.
+  // A daemon counts the late row and searches for it only after some passes.
   await syncTransactions(context, onePass({ effort: 'daemon' }), ['deposit']);
   world.addTransactions(1, { type: 'deposit' });
   const unknownEnd = { total: null, newest: null };
@@ -183,7 +183,7 @@ test('a repair that has stored a part of the missing rows proves nothing, althou
   ]);
 }, 60_000);
 
-test('a repair of addresses that has stored a part of them proves nothing either', async () => {
+test('a repair that stored only a part of the addresses proves nothing', async () => {
   const options = { transactions: 0, addressesPerChain: 2_500 };
   const { sandbox, context, query } = await withWallet(options, { chains: [60] });
   await syncAddresses(context, onePass());
@@ -203,7 +203,7 @@ test('a repair of addresses that has stored a part of them proves nothing either
   ]);
 }, 60_000);
 
-test('after a repair of deleted addresses their list is complete, as its count is that of its rows', async () => {
+test('after a repair of deleted addresses their list is complete, because its count is that of its rows', async () => {
   const { sandbox, context, query } = await filledWallet({ transactions: 0 });
   const deleted = sandbox.world.addresses(60).slice(0, 2);
   await query('delete from ledger.addresses where address = any($1)', [deleted]);
@@ -214,7 +214,7 @@ test('after a repair of deleted addresses their list is complete, as its count i
   expect(list).toEqual({ is_complete: true, counted: 30, doubt: null, rows: 30 });
 }, 60_000);
 
-test('a verification that ends equal proves a list that was in doubt, and a repaired one that was never read', async () => {
+test('a verification without differences proves a list in doubt, and a repaired one that was never read', async () => {
   const { context, query } = await filledWallet({ transactions: 300 });
   await query(`
     update ledger.streams set doubt = 'the rows of a day differed',
@@ -228,26 +228,23 @@ test('a verification that ends equal proves a list that was in doubt, and a repa
   expect(await query(proofs)).toEqual(proven);
 });
 
-test.each([3, -3])(
-  'a total that is wrong by %i lets a verification prove nothing',
-  async (wrong) => {
-    const { sandbox, context, query } = await filledWallet({ transactions: 300 });
-    const accepted = `select accepted_difference, is_complete, not_complete_because as why from ledger.streams where name = 'deposit'`;
-    sandbox.faults.totalError = wrong;
-    await syncTransactions(context, onePass({ effort: 'backfill' }));
-    const before = await query(accepted);
-    expect(before).toMatchObject([{ is_complete: false }]);
-    const [deleted] = await query(
-      `delete from ledger.transactions where order_no = (select min(order_no) from ledger.transactions where stream = 'deposit') returning order_no`,
-    );
-    const found = await verifyLedger(context, { signal, isRepair: true });
-    expect(found.flatMap(({ missing }) => missing)).toEqual([deleted.order_no]);
-    expect(found[0]).toMatchObject({ name: 'deposit', unshown: Math.max(0, wrong) });
-    expect(await query(accepted)).toEqual(before);
-  },
-);
+test.each([3, -3])('a verification proves nothing if the total is wrong by %i', async (wrong) => {
+  const { sandbox, context, query } = await filledWallet({ transactions: 300 });
+  const accepted = `select accepted_difference, is_complete, not_complete_because as why from ledger.streams where name = 'deposit'`;
+  sandbox.faults.totalError = wrong;
+  await syncTransactions(context, onePass({ effort: 'backfill' }));
+  const before = await query(accepted);
+  expect(before).toMatchObject([{ is_complete: false }]);
+  const [deleted] = await query(
+    `delete from ledger.transactions where order_no = (select min(order_no) from ledger.transactions where stream = 'deposit') returning order_no`,
+  );
+  const found = await verifyLedger(context, { signal, isRepair: true });
+  expect(found.flatMap(({ missing }) => missing)).toEqual([deleted.order_no]);
+  expect(found[0]).toMatchObject({ name: 'deposit', unshown: Math.max(0, wrong) });
+  expect(await query(accepted)).toEqual(before);
+});
 
-test('balances, coins and addresses that differ from the service are named and corrected', async () => {
+test('differences of balances, coins and addresses are reported and corrected', async () => {
   const { context, query } = await filledWallet({ transactions: 100 });
   const equal = await verifyLedger(context, { signal, isRepair: false });
   expect(count(equal)).toBe(0);
@@ -272,7 +269,7 @@ test('balances, coins and addresses that differ from the service are named and c
 });
 
 test.each([0, 1])(
-  'balances that cannot be stored are counted, and no repair takes them away, nor %i that the answer lacks',
+  'balances that cannot be stored are counted and not removed by a repair, nor are %i that the answer lacks',
   async (lacking) => {
     const { context } = await filledWallet({ transactions: 10 });
     const client: typeof context.client = {
@@ -294,7 +291,7 @@ test.each([0, 1])(
   },
 );
 
-test('a manual change of fields that only a detail shows, or of an open row, is named and corrected', async () => {
+test('a manual change of a field of the detail or of an open row is reported and corrected', async () => {
   const { sandbox, context, query } = await filledWallet({
     transactions: 400,
     settleMs: 60 * 86_400_000,
@@ -318,14 +315,14 @@ test('a manual change of fields that only a detail shows, or of an open row, is 
   const fields = found.flatMap((drift) => drift.different).flatMap((row) => row.fields);
   expect(count(found)).toBe(15);
   expect(new Set(fields)).toEqual(new Set(['fee', 'confirmNum', 'state']));
-  // Only rows that somebody wrote cost a detail: 15 of fees, confirmations and notes.
+  // Only rows changed by hand cost a detail: 15 with changed fees, confirmations and notes.
   expect(context.client.requests() - requests).toBeLessThanOrEqual(15 + 8 + 4);
   await verifyLedger(context, { signal, isRepair: true });
   expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
   expect(await rowsOfLedger(query)).toEqual(rowsOfService(sandbox));
 });
 
-test('a row that became final between two readings of the list, and went back before the second, is named and read again', async () => {
+test('a row that was final between two readings of the list and then changed back is reported and read again', async () => {
   const { sandbox, context, query } = await filledWallet({ transactions: 200 });
   const [orderNo = ''] = sandbox.world.addTransactions(1, { type: 'deposit' });
   sandbox.world.setState(orderNo, 'pending');
@@ -349,7 +346,7 @@ test('a row that became final between two readings of the list, and went back be
   expect(count(await verifyLedger(context, { signal, isRepair: false }))).toBe(0);
 });
 
-test('a fee where the service has none is taken out again', async () => {
+test('a fee that the service does not have is removed', async () => {
   const { context, query } = await filledWallet({ transactions: 200 });
   const free = await query(`select order_no from ledger.transactions where fee is null limit 3`);
   await query(`update ledger.transactions set fee = 7 where fee is null`);
@@ -358,7 +355,7 @@ test('a fee where the service has none is taken out again', async () => {
   expect(await query('select 1 from ledger.transactions where fee = 7')).toEqual([]);
 });
 
-test('a verification that finds the list equal marks its days, also where marks and counts were lost', async () => {
+test('a verification without differences marks its days as verified, also if marks and counts were lost', async () => {
   const { context, query } = await withWallet({ transactions: 400 });
   await syncTransactions(context, onePass());
   await syncAllDetails(context, signal);
@@ -379,7 +376,7 @@ test('a verification that finds the list equal marks its days, also where marks 
   );
 });
 
-test('running totals that were changed behind the back of the triggers are named and corrected', async () => {
+test('running totals that were changed with the triggers disabled are reported and corrected', async () => {
   const { context, query } = await filledWallet({ transactions: 200 });
   await query(`
     alter table ledger.transactions disable trigger user;
@@ -397,7 +394,7 @@ test('running totals that were changed behind the back of the triggers are named
   expect(await totals(false)).toMatchObject({ different: [], repaired: 0 });
 }, 60_000);
 
-test('no address counts as extra because its list moves between the pages', async () => {
+test('no address counts as extra because its list changes between the pages', async () => {
   const { context } = await withWallet(
     { transactions: 0, addressesPerChain: 60, listOrder: 'shuffled', pageSizeMax: 10 },
     { chains: [60] },

@@ -31,7 +31,7 @@ const history = Array.from({ length: 45 }, (_, nth) => row(nth - 100));
 
 let order: 'newest-first' | 'oldest-first' | 'unordered' = 'newest-first';
 
-/** Lists the rows in the order of this test, and gives each a detail with a fee. */
+/** Lists the rows in the order of this test, each with a detail that has a fee. */
 function put(rows: Row[]): void {
   const sign = order === 'newest-first' ? -1 : 1;
   const inOrder =
@@ -71,7 +71,7 @@ beforeEach(async () => {
 });
 
 test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
-  'a new, a late and a deleted row that the ledger lacks are all named (%s)',
+  'a new, a late and a deleted row that the ledger lacks are all reported (%s)',
   async (given) => {
     order = given;
     put(history);
@@ -88,12 +88,12 @@ test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
 );
 
 test.each(['newest-first', 'oldest-first'] as const)(
-  'of the rows that appear while the list is read, those that provably arrived since are left out (%s)',
+  'rows that appear while the list is read are left out if they provably arrived since (%s)',
   async (given) => {
     order = given;
     put(history);
     await bringUpToDate();
-    // A row that the service does not list costs a second scan, which meets what has arrived at the start.
+    // A row that the service does not list costs a second scan, which meets the rows that arrived at the head.
     await query(`insert into ledger.transactions (order_no, stream, type, state, amount, occurred_at, is_final,
         first_seen_at, changed_at, observed_at, observation)
       select 'invented', stream, type, state, amount, occurred_at, true, now(), now(), now(), observation
@@ -110,7 +110,7 @@ test.each(['newest-first', 'oldest-first'] as const)(
   },
 );
 
-test('a row whose time has changed is no arrival', async () => {
+test('a row whose time has changed does not count as newly arrived', async () => {
   put(history);
   await bringUpToDate();
   await query(`delete from ledger.transactions where order_no = 'order--70'`);
@@ -128,7 +128,7 @@ test('a row whose time has changed is no arrival', async () => {
   expect((await verify()).missing).toEqual(['order--70']);
 });
 
-test('a row that is not final is named with all fields in which it differs, and repaired with its detail', async () => {
+test('a row that is not final is reported with all differing fields, and repaired with its detail', async () => {
   put([...history, row(1, { state: 'pending' }), row(2, { state: 'pending' })]);
   await bringUpToDate();
   put([...history, row(1), row(2, { amount: '7', txHash: '0xfe' })]);
@@ -168,7 +168,7 @@ test('a row that is not final is named with all fields in which it differs, and 
   ]);
 });
 
-test('a row that a daemon brings up to date while verify reads is no drift, whichever of the two heard first', async () => {
+test('a row that a daemon updates while verify reads is no drift, whichever of the two got its answer first', async () => {
   const open = [row(1, { state: 'pending' }), row(-90, { state: 'pending' })];
   const rest = history.filter(({ orderNo }) => orderNo !== 'order--90');
   put([...rest, ...open]);
@@ -177,13 +177,13 @@ test('a row that a daemon brings up to date while verify reads is no drift, whic
   let hasReadEnd = false;
   service.twist = async (page, { list, pageNo }) => {
     if (list !== 'deposit') return page;
-    // The first request reads the list's end alone.
+    // The first request reads only the end of the list.
     if (pageNo === 1 && !hasReadEnd) {
       hasReadEnd = true;
       return page;
     }
     if (daemon !== undefined) return page;
-    // Verify gets this page as it was, after the daemon has stored the change.
+    // Verify gets the earlier version of this page, after the daemon has stored the change.
     put([...rest, row(1), row(-90)]);
     daemon = bringUpToDate();
     await daemon;
@@ -192,7 +192,7 @@ test('a row that a daemon brings up to date while verify reads is no drift, whic
   expect(await verify()).toMatchObject({ missing: [], different: [] });
   expect(await query(`select 1 from ledger.transactions where is_final`)).toHaveLength(46);
 
-  // The daemon stores what verify has read, a little later.
+  // The daemon stores the rows that verify has read, a little later.
   put([...rest, row(1, { amount: '8' }), row(-90), row(3)]);
   let isBegun = false;
   service.twist = (page) => {
@@ -212,7 +212,7 @@ const proof = async () =>
   )[0];
 
 test.each(['newest-first', 'oldest-first', 'unordered'] as const)(
-  'rows swapped at an equal total in a list that is %s take the proof off once verify has found them, and a pass brings it back',
+  'rows swapped at an equal total in a list that is %s end the proof once verify has found them, and a pass restores it',
   async (listOrder) => {
     order = listOrder;
     put(history);
@@ -253,7 +253,7 @@ test('a repair does not count a row that the service shows in both lists', async
 });
 
 test.each(['deposit', 'withdraw'] as const)(
-  'a repair counts a row that has moved to the list %s as equal, and proves its days',
+  'a repair counts a row that was moved to the list %s as equal, and proves its days',
   async (to) => {
     put(history);
     const from = to === 'deposit' ? 'withdraw' : 'deposit';
@@ -282,7 +282,7 @@ test.each(['deposit', 'withdraw'] as const)(
   },
 );
 
-test('a pass ends complete if both lists are proven at its end, although a row was in both of them before', async () => {
+test('a pass ends complete if both lists are proven at its end, although a row was in both of them earlier', async () => {
   put(history);
   const rest = service.lists.get('deposit') ?? [];
   const moved = (type: string) => JSON.stringify({ ...row(-101), orderNo: 'moved', type });
@@ -290,7 +290,7 @@ test('a pass ends complete if both lists are proven at its end, although a row w
   await syncTransactions(context, onePass({ effort: 'backfill' }));
   service.lists.set('withdraw', []);
   service.lists.set('deposit', [...rest, moved('deposit')]);
-  // The list that shows the row now is read first.
+  // The list that now shows the row is read first.
   service.twist = async (page, { list }) => {
     if (list === 'withdraw') await sleep(300);
     return page;
@@ -308,7 +308,7 @@ test('a pass ends complete if both lists are proven at its end, although a row w
   }
 });
 
-test('rows of one second that each answer lists in another order are all compared, however many readings that takes', async () => {
+test('rows of one second that each answer lists in another order are all compared, after as many readings as needed', async () => {
   const second = Array.from({ length: 45 }, (_, nth) => row(-60, { orderNo: `order-${nth}` }));
   put(second);
   await bringUpToDate();
@@ -330,7 +330,7 @@ test('rows of one second that each answer lists in another order are all compare
   expect(await query(proof)).toEqual([{ is_complete: true }]);
 });
 
-test('a row that no reading shows, though the service counts it, does not count as equal', async () => {
+test('a row that the service counts and no reading shows does not count as equal', async () => {
   put(history);
   await bringUpToDate();
   service.twist = (page) => {
@@ -343,7 +343,7 @@ test('a row that no reading shows, though the service counts it, does not count 
   const found = await verify();
   expect(found).toMatchObject({ missing: [], different: [], extra: [], unmet: ['order--70'] });
   expect(driftCount(found)).toBe(1);
-  // The counts agree, but the ledger has a row that nothing shows: it is not proven until a pass meets the row.
+  // The counts agree, but the ledger has a row that no page shows: the list is not proven until a pass meets the row.
   const proof = async () =>
     (await query(`select is_complete from ledger.streams where name = 'deposit'`))[0];
   expect(await proof()).toEqual({ is_complete: false });

@@ -17,7 +17,7 @@ const rowOf = (nth: number, other: Fields = {}) => ({
 });
 const asset = { slip44: 60, symbol: 'ETH', contractAddress: null, decimal: 18 };
 
-/** Puts rows, by their place in the list, that differ from what the service showed at first. */
+/** Puts rows at their place in the list that differ from the ones first shown by the service. */
 function show(others: Record<number, Fields> = {}, details = others): void {
   const rows = Array.from({ length: 5 }, (_, nth) => rowOf(nth, others[nth]));
   service.lists.set(
@@ -43,7 +43,7 @@ beforeEach(async () => {
   expect(await verify()).toEqual([]);
 });
 
-/** Returns what one verification left. */
+/** Returns the results of one verification. */
 async function verify(isRepair = false) {
   const drifts = await verifyLedger(tools, { signal, isRepair });
   return drifts.filter((drift) => leftCount(drift) > 0);
@@ -61,7 +61,7 @@ test.each([
   ['verify', false],
   ['verify --repair', true],
 ])(
-  '%s calls no value equal that it cannot read where the ledger holds one, and keeps the reject until it can',
+  '%s never counts a value that it cannot read as equal to a stored one, and keeps the reject until it can',
   async (_, isRepair) => {
     const before = await held();
     show({ 1: { amount: '1,500.00' }, 2: { time: null } });
@@ -88,7 +88,7 @@ test.each([
   },
 );
 
-test('a value that the list does not show readably is compared with that of the detail', async () => {
+test('a value that cannot be read in the list is compared with that of the detail', async () => {
   show({ 1: { amount: 'NaN' } }, {});
   expect(await verify()).toEqual([]);
   expect(await open()).toEqual([]);
@@ -100,7 +100,7 @@ test('a value that the list does not show readably is compared with that of the 
   expect(await held()).toMatchObject([{ order_no: 'o1', amount: '2' }, {}]);
 });
 
-test('a value that the service shows again stays a reject while it differs, until the repair', async () => {
+test('a value that can be read again and differs stays a reject until the repair', async () => {
   show({ 1: { amount: 'NaN' } });
   await verify();
   show({ 1: { amount: '3' } });
@@ -117,7 +117,7 @@ test.each([
   ['balances', 'balance', 'balance-list', 'balance', 'balance'],
   ['coins', 'coin', 'coin-list', 'decimal', 'decimals'],
 ] as const)(
-  '%s with a value that cannot be read are not equal',
+  '%s with an unreadable value are not equal',
   async (name, part, source, field, column) => {
     const before = service.snapshots[part];
     const [asked] = JSON.parse(before);
@@ -152,7 +152,7 @@ test.each([
   },
 );
 
-test('what was compared is returned although the service answers a part with HTTP 500', async () => {
+test('compared results are returned although the service answers one part with HTTP 500', async () => {
   await query(`update ledger.transactions set amount = 2 where order_no = 'o1'`);
   await query(`update ledger.coins set name = 'Other'`);
   service.fault = (asked) => (asked.includes('/wallet/balance') ? 'http-500' : null);

@@ -33,7 +33,7 @@ const settingOf = (receiver: WebhookReceiver, changes: Partial<Receiver> = {}): 
   ...changes,
 });
 
-/** A worker that was stopped may be in its last statement, and the next test's truncation could deadlock with it. */
+/** A stopped worker may still run its last statement, and the next test's truncation could deadlock with it. */
 const isDatabaseQuiet = async () =>
   (
     await query(`
@@ -97,7 +97,7 @@ const consumer = async (name = 'shop') => {
   );
   return row;
 };
-/** Lets time pass for everything that failed. */
+/** Backdates all failures. */
 const pass = (interval: string) =>
   query(
     `update engine.deliveries set due_at = now(), failed_since = failed_since - interval '${interval}'`,
@@ -107,7 +107,7 @@ const problems = async () =>
     ({ name }) => name,
   );
 
-test('each event arrives as the feed gives it, signed with each secret, under its number', async () => {
+test('each event is sent as in the feed, signed with each secret, and with its number', async () => {
   const [before, after] = [newSecret(), newSecret()];
   const [old, renewed] = [await startReceiver(before), await startReceiver(after)];
   const secrets = [before, after];
@@ -138,7 +138,7 @@ test('each event arrives as the feed gives it, signed with each secret, under it
   expect(await consumer()).toMatchObject({ state: 'reading', position: 3 });
 });
 
-test('a later event of a key waits for the earlier one, and other keys go on', async () => {
+test('a later event of a key waits for the earlier one, and events of other keys are sent', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = ({ seq }) => (seq === 1 ? 500 : 204);
   const { wake } = await deliver([settingOf(receiver)]);
@@ -156,7 +156,7 @@ test('a later event of a key waits for the earlier one, and other keys go on', a
   expect(receiver.mostAtOnce()).toBe(1);
 });
 
-test('two daemons send each event once, and never two of a key at the same time', async () => {
+test('two daemons send each event once, and never two events of a key at the same time', async () => {
   const receiver = await startReceiver();
   const daemons = [await deliver([settingOf(receiver)]), await deliver([settingOf(receiver)])];
   await record(...Array.from({ length: 60 }, (_, index) => `key ${index % 7}`));
@@ -168,7 +168,7 @@ test('two daemons send each event once, and never two of a key at the same time'
   expect(receiver.mostAtOnce()).toBe(1);
 });
 
-test('the position moves with the answer, and what a dead daemon was sending is sent again', async () => {
+test('the position advances with the answer, and an event that a dead daemon was sending is sent again', async () => {
   const receiver = await startReceiver();
   let answer = (_status: number): void => undefined;
   receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
@@ -189,7 +189,7 @@ test('the position moves with the answer, and what a dead daemon was sending is 
   expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
 });
 
-test('an event whose claim is old before it can be sent is left to the next claim', async () => {
+test('an event whose claim is too old before it can be sent is left to the next claim', async () => {
   const receiver = await startReceiver();
   const { jobs } = await deliverWebhooks({
     ledger,
@@ -214,7 +214,7 @@ test('an event whose claim is old before it can be sent is left to the next clai
   expect(await query('select attempts from engine.deliveries')).toEqual([{ attempts: 1 }]);
 });
 
-test('a daemon that stops waits for the answer to what it has sent, so that nothing is sent twice', async () => {
+test('a daemon that stops waits for the answers to what it has sent, so that nothing is sent twice', async () => {
   const receiver = await startReceiver();
   let answer = (_status: number): void => undefined;
   receiver.behaviour = () => new Promise<number>((resolve) => (answer = resolve));
@@ -229,7 +229,7 @@ test('a daemon that stops waits for the answer to what it has sent, so that noth
   expect(await consumer()).toMatchObject({ position: 1, behind: 0, state: 'reading' });
 });
 
-test('[S19] a redirect is not followed, and counts as refused', async () => {
+test('[S19] a redirect is not followed, and counts as a refusal', async () => {
   const [receiver, target] = [await startReceiver(), await startReceiver()];
   receiver.behaviour = (_delivery, response) => {
     response.writeHead(307, { location: target.url }).end();
@@ -242,7 +242,7 @@ test('[S19] a redirect is not followed, and counts as refused', async () => {
   expect(target.attempts).toEqual([]);
 });
 
-test('[S4 S19] a receiver whose certificate nobody trusts gets nothing', async () => {
+test('[S4 S19] a receiver whose certificate is not trusted receives nothing', async () => {
   const dates = { from: daysFromNow(-1), to: daysFromNow(1) };
   const certificate = makeCertificate({ issuer: null, name: 'me', host: '127.0.0.1', ...dates });
   const receiver = await startReceiver(newSecret(), certificate);
@@ -253,7 +253,7 @@ test('[S4 S19] a receiver whose certificate nobody trusts gets nothing', async (
   expect(receiver.attempts).toEqual([]);
 });
 
-test('[Q18] of an endless answer only the status is read', async () => {
+test('[Q18] only the status of an endless answer is read', async () => {
   const receiver = await startReceiver();
   const bytesMax = 64 * 1_048_576;
   let written = 0;
@@ -277,7 +277,7 @@ test('[Q18] of an endless answer only the status is read', async () => {
   await until(async () => (await consumer())?.['position'] === 1);
 });
 
-test('[Q18] 410 stops a receiver at once, with a problem; resumed, it gets everything since', async () => {
+test('[Q18] status 410 stops a receiver at once, with a problem; once resumed it gets every event since', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = () => 410;
   const { wake } = await deliver([settingOf(receiver)]);
@@ -297,7 +297,7 @@ test('[Q18] 410 stops a receiver at once, with a problem; resumed, it gets every
   expect(await problems()).toEqual([]);
 });
 
-test('[Q18] a receiver that still fails after it was resumed is a problem with its first failure, until it accepts an event', async () => {
+test('[Q18] a receiver that still fails after it was resumed is a problem since its first failure, until it accepts an event', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = () => 500;
   const { wake } = await deliver([settingOf(receiver)]);
@@ -323,7 +323,7 @@ test('[Q18] a receiver that still fails after it was resumed is a problem with i
   expect(await problems()).toEqual([]);
 });
 
-test('[Q18] a receiver that is down for a day gets everything in order, at once when it is up again; another one is not moved', async () => {
+test('[Q18] a receiver that was down for a day gets all events in order once it is up again, and another receiver is not affected', async () => {
   const [down, other] = [await startReceiver(), await startReceiver()];
   await down.stop();
   const { wake } = await deliver([settingOf(down), settingOf(other, { name: 'crm' })]);
@@ -348,7 +348,7 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
   );
   expect(pause?.['minutes']).toBe(60);
   await down.restart();
-  // One attempt is due; it brings all the others back.
+  // One attempt is due; its success makes all the others due.
   await query(`update engine.deliveries set due_at = now() where receiver = 'shop' and seq = 31`);
   wake();
   await isDone(down, 31);
@@ -359,7 +359,7 @@ test('[Q18] a receiver that is down for a day gets everything in order, at once 
   expect(other.attempts.length).toBe(31);
 });
 
-test('[Q18] a receiver that accepts nothing is left alone for a while, and gets everything soon after it is up', async () => {
+test('[Q18] a receiver that accepts nothing gets no requests for a while, and gets everything soon after it is up', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = () => 500;
   const { wake } = await deliver([settingOf(receiver)]);
@@ -377,7 +377,7 @@ test('[Q18] a receiver that accepts nothing is left alone for a while, and gets 
   await isDone(receiver, 100);
 });
 
-test('[Q18] after 7 days the receiver is stopped, and a problem stands', async () => {
+test('[Q18] after 7 days a failing receiver is stopped, and a problem remains', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = () => 500;
   const { wake } = await deliver([settingOf(receiver)]);
@@ -401,13 +401,13 @@ test('[Q18] after 7 days the receiver is stopped, and a problem stands', async (
   expect(await problems()).toEqual(['feed_webhook_stopped']);
 });
 
-test('[S19] a name that leads into a private network is refused, unless its setting allows that', async () => {
+test('[S19] a host name that resolves to a private network is refused, unless its setting allows that', async () => {
   const receiver = await startReceiver();
   const url = receiver.url.replace('127.0.0.1', 'hooks.example.com');
   let asked = 0;
   const resolve = async () => {
     asked += 1;
-    // A second question is answered with another address, as a rebinding name server does.
+    // A second query gets another address, as from a rebinding name server.
     return [{ address: asked % 2 === 1 ? '127.0.0.1' : '203.0.113.9', family: 4 }];
   };
   const refused = await deliver([settingOf(receiver, { url })], { resolve });
@@ -430,7 +430,7 @@ test('[S19] a name that leads into a private network is refused, unless its sett
   expect(asked).toBe(1);
 });
 
-test('events are kept for a receiver that has not got them, and their loss is not passed over', async () => {
+test('events are kept for a receiver that has not received them, and a loss of events is reported', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = ({ key }) => (key === 'a' ? 500 : 204);
   const daemon = await deliver([settingOf(receiver)]);
@@ -464,7 +464,7 @@ test('events are kept for a receiver that has not got them, and their loss is no
   expect(await problems()).toEqual([]);
 });
 
-test('a replay sends events again from one of them on, in order, also while one is on its way', async () => {
+test('a replay sends all events from one of them on again, in order, also while one is being sent', async () => {
   const receiver = await startReceiver();
   const { wake } = await deliver([settingOf(receiver)]);
   await record('a', 'a', 'a', 'a');
@@ -487,7 +487,7 @@ test('a replay sends events again from one of them on, in order, also while one 
   expect(receiver.mostAtOnce()).toBe(1);
 });
 
-test('a replay from a later event on gives up none that the receiver has not accepted yet, nor one that was not sent', async () => {
+test('a replay from a later event skips no event that the receiver has not accepted or that was not sent', async () => {
   const receiver = await startReceiver();
   receiver.behaviour = ({ key }) => (key === 'a' ? 503 : 204);
   const daemon = await deliver([settingOf(receiver)]);
@@ -507,7 +507,7 @@ test('a replay from a later event on gives up none that the receiver has not acc
   expect(numbers(receiver.accepted).sort()).toEqual([1, 2, 3, 3, 4, 4, 5, 6]);
 });
 
-test('the next events of a receiver are found without reading all that wait for it', async () => {
+test('the next events of a receiver are found without reading all its waiting events', async () => {
   const count = 5_000;
   await addReceivers(ledger.db, ['shop', 'crm']);
   await query(`
@@ -516,7 +516,7 @@ test('the next events of a receiver are found without reading all that wait for 
     analyze ledger.events`);
   const next = (db: LedgerDb, receiver: string) =>
     readDueDeliveries(db, receiver, { max: 4, isProbe: false });
-  /** Counters of this connection; within a transaction they are its own, and up to date at once. */
+  /** Counters of this connection; within a transaction they include only its own work, and are current. */
   const rowsRead = async (db: LedgerDb) => {
     const { rows } = await db.execute<{ rows: number }>(sql`
       select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables

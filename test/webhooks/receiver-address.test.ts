@@ -7,7 +7,7 @@ test.each([
   ...['169.254.169.254', '100.64.0.1', '0.0.0.0', '224.0.0.1', '255.255.255.255', '198.18.0.1'],
   ...['::1', '::', 'fe80::1', 'fd00::1', 'fc00::1', 'ff02::1', '::ffff:10.0.0.1', '::ffff:a00:1'],
   ...['64:ff9b::a00:1', '2002:a00:1::1', '2001::1', '2001:db8::1'],
-])('[S19] %s is no address of the public internet', (address) => {
+])('[S19] %s is not an address of the public internet', (address) => {
   expect(isInternal({ address, family: isIP(address) })).toBe(true);
 });
 
@@ -22,7 +22,7 @@ test.each([
   expect(isInternal({ address, family: isIP(address) })).toBe(false);
 });
 
-test('[S19] one internal address among several is enough to refuse a name; localhost leads to the loopback only', async () => {
+test('[S19] one internal address among several is enough to refuse a name, and localhost resolves to loopback only', async () => {
   const pin = (host: string, ...addresses: string[]) =>
     pinAddress(new URL(`https://${host}/`), false, async () =>
       addresses.map((address) => ({ address, family: isIP(address) })),
@@ -31,6 +31,6 @@ test('[S19] one internal address among several is enough to refuse a name; local
   await expect(pin('localhost', '10.0.0.1')).rejects.toThrow('private network');
   expect(await pin('localhost', '127.0.0.1', '::1')).toBeTypeOf('function');
   expect(await pin('hooks.example.com', '8.8.8.8')).toBeTypeOf('function');
-  // The operator wrote this address.
+  // The operator configured this address.
   expect(await pin('10.0.0.1')).toBeTypeOf('function');
 });

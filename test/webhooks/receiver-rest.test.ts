@@ -7,7 +7,7 @@ function fail(rest: ReturnType<typeof createReceiverRest>, times: number): numbe
   return restMs;
 }
 
-test('a receiver rests after eight failures in a row, as long as they have lasted and at most ten seconds', () => {
+test('a receiver pauses after eight failures in a row, for as long as they lasted and at most ten seconds', () => {
   let now = 0;
   const rest = createReceiverRest(() => now);
   expect([fail(rest, 7), rest.isDown(), rest.isResting()]).toEqual([0, false, false]);
@@ -25,7 +25,7 @@ test('a receiver rests after eight failures in a row, as long as they have laste
   expect(fail(rest, 7)).toBe(0);
 });
 
-test('failures between acceptances are no reason to rest', () => {
+test('failures between accepted events do not cause a pause', () => {
   let now = 0;
   const rest = createReceiverRest(() => now);
   for (let round = 0; round < 20; round += 1) {

@@ -20,7 +20,7 @@ beforeEach(async () => {
                select n, now(), 'k', 'a', '{}' from generate_series(4, 6) as n`);
 });
 
-/** Lets time pass since a daemon last had the receivers. */
+/** Backdates the time at which a daemon last had the receivers. */
 const pass = (interval: string) =>
   query(`update engine.webhooks set set_at = set_at - interval '${interval}'`);
 const states = async () =>
@@ -28,7 +28,7 @@ const states = async () =>
 const problems = async () =>
   await query(`select name, what, cure from ledger.problems where name like 'feed%' order by name`);
 
-test('a webhook that no daemon has any more is unset, which is no failure, and says what to do', async () => {
+test('a webhook that no daemon has configured any more is unset, which is no failure, and the remedy is given', async () => {
   await noteReceivers(db, ['shop']);
   expect(await states()).toEqual({ shop: 'reading', crm: 'reading' });
   await pass('1 minute');
@@ -46,7 +46,7 @@ test('a webhook that no daemon has any more is unset, which is no failure, and s
   expect((await readFeedConsumers(db)).map(({ position }) => position)).toEqual([3, 3]);
 });
 
-test('while a daemon with a webhook runs beside one without it, it stays set', async () => {
+test('a webhook stays set while one daemon has it and another one does not', async () => {
   for (let round = 0; round < 4; round += 1) {
     await pass('30 seconds');
     await noteReceivers(db, ['shop']);
@@ -55,7 +55,7 @@ test('while a daemon with a webhook runs beside one without it, it stays set', a
   }
 });
 
-test('a daemon without webhooks finds that none is set any more, those that failed included', async () => {
+test('a daemon without webhooks marks all as unset, including those that failed', async () => {
   await query(`insert into engine.deliveries (receiver, seq, key, failed_since)
                values ('crm', 2, '/a', now() - interval '1 hour')`);
   await query(`update engine.webhooks set last_error = 'it answered 500' where name = 'crm'`);
@@ -72,7 +72,7 @@ test('a daemon without webhooks finds that none is set any more, those that fail
   expect(await states()).toEqual({ shop: 'stopped', crm: 'failing' });
 });
 
-test('the events of an unset webhook are kept for 30 days, with a warning, and no loss is reported after that', async () => {
+test('the events of an unset webhook are kept for 30 days with a warning, and no loss is reported afterwards', async () => {
   await pass('1 minute');
   await noteReceivers(db, ['shop']);
   await query(`update engine.webhooks set position = 6 where name = 'shop'`);
@@ -100,7 +100,7 @@ test('the events of an unset webhook are kept for 30 days, with a warning, and n
   expect((await problems()).map(({ name }) => name)).toEqual(['feed_events_lost']);
 });
 
-test('a daemon says at its start which receivers it has', async () => {
+test('a daemon logs its receivers at its start', async () => {
   await pass('1 minute');
   const webhooks = await deliverWebhooks({
     ledger,

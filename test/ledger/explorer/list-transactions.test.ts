@@ -25,7 +25,7 @@ type Row = {
 
 const row = fc.record<Row>({
   stream: fc.constantFrom('deposit', 'withdraw'),
-  // Few times, so that many rows have the same one, with parts of a second.
+  // Few different times, so that many rows share one, with fractions of a second.
   minute: fc.oneof(
     { weight: 5, arbitrary: fc.integer({ min: 0, max: 4 }) },
     { weight: 1, arbitrary: fc.constant(null) },
@@ -44,7 +44,7 @@ const filters = fc.record<Partial<TransactionFilter>>({
 
 let stored = 0;
 
-/** Stores the rows and returns their order numbers, which are in no order of their own. */
+/** Stores the rows and returns their order numbers, which have no meaningful order. */
 async function insert(rows: Row[]): Promise<string[]> {
   const orderNos = rows.map(() => {
     stored += 1;
@@ -72,7 +72,7 @@ function isWanted(row: Row, filter: Partial<TransactionFilter>): boolean {
 
 beforeEach(clear);
 
-test('reading on visits each row once, whatever arrives meanwhile, and however little a page may read', async () => {
+test('paging visits each row once, whatever rows arrive meanwhile and however small the pages are', async () => {
   const bounds = fc.record<PageBounds>({
     pageRows: fc.integer({ min: 1, max: 7 }),
     rowsReadMax: fc.integer({ min: 1, max: 9 }),
@@ -102,7 +102,7 @@ test('reading on visits each row once, whatever arrives meanwhile, and however l
   });
 });
 
-test('the latest come first, rows of one time by number, and rows without a time last', async () => {
+test('rows are sorted by latest time, then by number, and rows without a time come last', async () => {
   await query(`insert into ledger.transactions (order_no, stream, type, occurred_at) values
     ('a', 'deposit', 'deposit', '2026-01-01'), ('b', 'withdraw', 'withdraw', '2026-01-01'),
     ('c', 'deposit', 'deposit', '2026-01-02'), ('d', 'deposit', 'deposit', null), ('e', 'withdraw', 'withdraw', '0044-03-15 BC')`);
@@ -111,7 +111,7 @@ test('the latest come first, rows of one time by number, and rows without a time
   expect(page.next).toBeNull();
 });
 
-test('a period counts UTC days, both included, and leaves out rows without a time', async () => {
+test('a period includes the UTC days at both ends, and excludes rows without a time', async () => {
   await query(`insert into ledger.transactions (order_no, stream, type, occurred_at) values
     ('before', 'deposit', 'deposit', '2025-12-31 23:59:59.999Z'), ('first', 'deposit', 'deposit', '2026-01-01T00:00:00Z'),
     ('last', 'deposit', 'deposit', '2026-01-02 23:59:59.999Z'), ('after', 'deposit', 'deposit', '2026-01-03T00:00:00Z'),
@@ -121,7 +121,7 @@ test('a period counts UTC days, both included, and leaves out rows without a tim
   expect(page.rows.map(({ orderNo }) => orderNo)).toEqual(['last', 'first']);
 });
 
-test('the chain is that of the ledger: of the coin, of a deposit its address, or of the coin that paid the fee', async () => {
+test('the chain of a row is that of its coin, of the address of its deposit, or of the coin that paid its fee', async () => {
   await query(`
     insert into ledger.balances (slip44, symbol, contract_address, observed_at, changed_at, observation)
     values (0, 'BTC', '', now(), now(), 1), (60, 'ETH', '', now(), now(), 1), (60, 'USDT', 'x', now(), now(), 1),
@@ -162,7 +162,7 @@ test('the chain is that of the ledger: of the coin, of a deposit its address, or
   expect(await chainsOf(60)).toEqual([['6', 60]]);
 });
 
-test('a page reads only: writing is refused, and a statement is stopped after 2 s', async () => {
+test('a page is read-only: writing is refused, and a statement is aborted after 2 s', async () => {
   const write = readBriefly(ledger, (db) => db.execute('delete from ledger.transactions'));
   await expect(write).rejects.toMatchObject({ cause: { code: '25006' } });
   const slow = readBriefly(ledger, (db) => db.execute('select pg_sleep(30)'));

@@ -97,8 +97,8 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   ['an unknown coin', (db) => readCoin(db, 'NONE')],
   ['the choices of the filters', (db) => readChoices(db)],
   ['flows of a coin', (db) => readCoinFlow(db, 'COIN7')],
-  ['the course of a balance', (db) => readBalanceCourse(db, asset, 90)],
-  ['the whole course of a balance', (db) => readBalanceCourse(db, asset, null)],
+  ['the history of a balance', (db) => readBalanceCourse(db, asset, 90)],
+  ['the whole history of a balance', (db) => readBalanceCourse(db, asset, null)],
   ['open rejects', (db) => listRejects(db, { isAll: false, before: null })],
   ['all rejects', (db) => listRejects(db, { isAll: true, before: 40_000 })],
   ['runs', (db) => listRuns(db, { job: null, isFailed: false, before: null })],
@@ -109,7 +109,7 @@ test.each<[string, (db: LedgerDb) => Promise<unknown>]>([
   for (const plan of plans) expect(plan).not.toMatch(growing);
 });
 
-test('what no index serves is seen: the plans above would show it', async () => {
+test('a query without an index is detected: the plans above would show it', async () => {
   const [plan] = await plansOf((db) =>
     db.execute(sql`select count(*) from ledger.transactions where amount > 5`),
   );
