@@ -1,4 +1,4 @@
-/** The most of the moments (ms, ascending) that lie in one window of this length, its end left out. */
+/** The maximum number of the moments (ms, ascending) within one window of this length, its end excluded. */
 export function busiestWindow(momentsMs: number[], lengthMs: number): number {
   let most = 0;
   let first = 0;

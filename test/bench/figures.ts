@@ -13,7 +13,7 @@ export type Figure = {
   note?: string;
 };
 
-/** Minimum or maximum to be reached, by the ratio to the floor or by the value itself. */
+/** Minimum or maximum for the target, by the ratio to the floor or by the value itself. */
 export type Target = { of: 'ratio' | 'value' } & ({ atLeast: number } | { atMost: number });
 
 /** A figure as it is printed and written. */
@@ -23,7 +23,7 @@ export type FigureRow = Omit<Figure, 'floor'> & {
   /** (largest − smallest) / median of the samples; 0 for one sample. */
   noise: number;
   floor?: { what: string; samples: number[]; value: number };
-  /** Median of the pairwise ratios to the floor: drift of the machine within the run falls out. */
+  /** Median of the pairwise ratios to the floor, which cancels drift of the machine within the run. */
   ratio?: number;
   isReached?: boolean;
 };

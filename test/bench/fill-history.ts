@@ -6,8 +6,8 @@ import { type VirtualHistory, virtualRowsSql } from './virtual-history.ts';
 export const pageSize = 100;
 
 /**
- * Puts a history into the ledger as a completed walk and all its details leave it. Its indexes are built afterwards,
- * which takes a third less time. Autovacuum is kept away from what is going to be measured.
+ * Puts a history into the ledger in the state after a completed full scan and all details. Its indexes are built
+ * afterwards, which takes a third less time. Autovacuum is off for the tables to be measured.
  */
 export async function fillHistory(ledger: Ledger, history: VirtualHistory): Promise<void> {
   const client = await ledger.patient();
@@ -53,7 +53,7 @@ async function withoutAutovacuum(client: pg.Client): Promise<void> {
   for (const { statement } of rows) await client.query(statement);
 }
 
-/** Runs `work` on the table without its indexes, and makes them again as they were. */
+/** Runs `work` on the table without its indexes, and creates them again afterwards. */
 async function withoutIndexes(
   client: pg.Client,
   table: string,

@@ -8,8 +8,8 @@ const openRows = 2_000;
 const availableAddresses = 10_000;
 
 /**
- * Adds the data of three years beside `rows` transactions: open ones, state changes of the final ones, a balance change
- * per five transactions, a pool with an address per five, most of them handed out, a month of runs, and
+ * Adds the data of three years next to `rows` transactions: open ones, state changes of the final ones, a balance
+ * change per five transactions, a pool with an address per five, most of them handed out, a month of runs, and
  * reconciliations.
  */
 export async function fillLife(pool: pg.Pool, rows: number): Promise<void> {

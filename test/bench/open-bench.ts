@@ -3,7 +3,7 @@ import { startEmbeddedServer } from '../support/embedded-server.ts';
 import { queryOnce } from '../support/on-database.ts';
 import type { Bench } from './bench.ts';
 
-/** As a server in use: nothing that a crash could lose is left out. */
+/** Like a production server: with full durability. */
 const serverSettings = [
   'max_connections=200',
   'shared_buffers=256MB',
@@ -16,7 +16,7 @@ const serverSettings = [
 
 const runsOfFigure = 3;
 
-/** Starts the bench's own PostgreSQL. `close` ends it and all that the parts have opened. */
+/** Starts the PostgreSQL of the bench. `close` stops it and closes everything that the parts have opened. */
 export async function openBench(isQuick: boolean): Promise<Bench & { close(): Promise<void> }> {
   const server = await startEmbeddedServer(serverSettings);
   const closers: (() => Promise<unknown> | unknown)[] = [() => server.close()];

@@ -7,7 +7,7 @@ import type { VirtualHistory } from './virtual-history.ts';
 export type BookedWallet = VirtualWallet & { client: Client };
 
 const dayMs = 86_400_000;
-/** Rows and days of the latest time, which histories of every length have in common. */
+/** Number of latest rows and days, the same for histories of every length. */
 export const recentRows = 10_000;
 const recentDays = 40;
 const addresses = 20_000;
@@ -47,7 +47,7 @@ function lifeOf(): string[] {
     `insert into ledger.balance_changes (slip44, symbol, contract_address, balance, frozen, observed_at)
      select b.slip44, b.symbol, b.contract_address, n, 0, now() - n * interval '1 day'
        from ledger.balances b cross join generate_series(1, ${recentDays - 1}) as n`,
-    // As wide as the rows before them, so that they do not fill the gaps of old pages.
+    // As wide as the earlier rows, so that they do not fill gaps of old pages.
     `insert into ledger.transactions (order_no, stream, request_id, symbol, tx_hash, from_address, to_address, amount, type,
                                       state, occurred_at, confirm_num, fee, fee_symbol, is_final, is_success, is_backfilled,
                                       first_seen_at, changed_at, detail_synced_at)

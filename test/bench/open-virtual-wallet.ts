@@ -93,7 +93,7 @@ async function createTools(ledger: Ledger, service: VirtualService): Promise<Syn
   return { ledger, client, log: silentLog, clock: systemClock, settings };
 }
 
-/** A pass as the daemon makes it. */
+/** A pass with the settings of the daemon. */
 export function daemonPass(signal = new AbortController().signal): SyncOptions {
   return { signal, ifLeased: 'briefly', sliceMs: 20_000, effort: 'daemon' };
 }

@@ -2,7 +2,7 @@ import { redisProgram } from '../support/redis-program.ts';
 import { startRedisProgram } from '../support/start-redis.ts';
 import type { Bench } from './bench.ts';
 
-/** Where the queue can live on this machine, and the settings that say so. */
+/** Places for the queue on this machine, with their settings. */
 export type BenchedQueue = { name: 'PostgreSQL' | 'Redis'; env: Record<string, string> };
 
 /** PostgreSQL; in a full run also a Redis of the bench's own, where there is a program for it. */

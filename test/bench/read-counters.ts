@@ -4,7 +4,7 @@ import { queryOnce } from '../support/on-database.ts';
 /** Tables that every pass may write: bookkeeping, whose size does not follow the history's. */
 const bookkeeping = ['streams', 'sync_runs', 'request_tickets', 'reconciliation_runs'];
 
-/** Bytes of WAL that the whole server has written so far. Nothing else may be writing. */
+/** Bytes of WAL that the whole server has written so far. No other process may be writing. */
 export function readWalBytes(connectionString: string): Promise<number> {
   return readNumber(
     connectionString,
@@ -12,7 +12,7 @@ export function readWalBytes(connectionString: string): Promise<number> {
   );
 }
 
-/** Records in the WAL so far: unlike its bytes they do not depend on which pages a checkpoint has just passed. */
+/** Number of WAL records so far: unlike bytes it does not depend on the last checkpoint. */
 export async function readWalRecords(connectionString: string): Promise<number> {
   await endOthers(connectionString);
   return readNumber(connectionString, `select wal_records::float8 as value from pg_stat_wal`);
@@ -28,7 +28,7 @@ export async function readRowsWritten(connectionString: string): Promise<number>
   );
 }
 
-/** Connections report what they have done late, at the latest when they end: idle ones of the database are ended. */
+/** Connections report their counters late, at the latest when they end: idle ones of the database are ended. */
 async function endOthers(connectionString: string): Promise<void> {
   const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
                                           and backend_type = 'client backend'`;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [--quick] [--only abc] [--json FILE]`: measures the program against floors measured in the same
- * run, prints one table and writes all figures as JSON. Needs nothing but Node and npm. Exits 1 when a target is missed
- * or a part fails; the other parts' figures are kept.
+ * `npm run bench -- [--quick] [--only abc] [--json FILE]`: measures the program and floors in the same run, prints one
+ * table and writes all figures as JSON. Needs only Node and npm. Exits with 1 if a target is missed or a part fails;
+ * the figures of the other parts are kept.
  */
 import { writeFileSync } from 'node:fs';
 import { arch, cpus, platform, totalmem } from 'node:os';

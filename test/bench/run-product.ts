@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 
 export type ProductRun = {
   code: number | null;
-  /** From its start to its end, Node's own start included. */
+  /** From its start to its end, including the start of Node. */
   seconds: number;
   /** Peak resident memory of the whole process (VmHWM), in MiB; 0 where there is no /proc. */
   peakMiB: number;
@@ -21,7 +21,7 @@ export type RunningProduct = { process: ChildProcess; ended: Promise<ProductRun>
 const program = resolve('dist/src/cli/main.js');
 const memoryPollMs = 50;
 
-/** Starts the built program as its users do, with no environment but the given one, in an empty directory. */
+/** Starts the built program as its users do, with only the given environment, in an empty directory. */
 export async function startProduct(
   args: string[],
   env: Record<string, string>,
@@ -59,7 +59,7 @@ export async function startProduct(
   return { process: child, ended };
 }
 
-/** Runs it to its end; throws what it said when it does not end with 0. */
+/** Runs it to its end; throws its output if it does not exit with 0. */
 export async function runProduct(args: string[], env: Record<string, string>): Promise<ProductRun> {
   const { ended } = await startProduct(args, env);
   const run = await ended;
@@ -67,7 +67,7 @@ export async function runProduct(args: string[], env: Record<string, string>): P
   throw new Error(`wallet-ledger ${args.join(' ')} ended with ${run.code}:\n${run.stderr}`);
 }
 
-/** Undefined while a process starts or ends: it has no memory to tell of. */
+/** Undefined while a process starts or ends: it has no memory figures. */
 function readMemory(pid: number | undefined) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

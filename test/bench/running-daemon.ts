@@ -8,7 +8,7 @@ export type RunningDaemon = {
   pid: number;
   /** Seconds of processor time since its start, in user and kernel mode (Linux). */
   cpuSeconds(): number;
-  /** Ends it with SIGTERM; throws what it said when it does not end with 0. */
+  /** Stops it with SIGTERM; throws its output if it does not exit with 0. */
   stop(): Promise<void>;
 };
 
@@ -27,7 +27,9 @@ export const onlyDetails = {
   AUDIT_EVERY: 'off',
 };
 
-/** Starts `wallet-ledger start` and waits until its status pages listen; the bench ends it at the latest. */
+/**
+ * Starts `wallet-ledger start` and waits until its status pages listen; stopped at the end of the bench at the latest.
+ */
 export async function startDaemon(
   bench: Pick<Bench, 'onEnd'>,
   env: Record<string, string>,

@@ -7,13 +7,16 @@ import type { SandboxStats } from '../../src/sandbox/sandbox-stats.ts';
 import { stopChild } from '../support/embedded-server.ts';
 import type { Bench } from './bench.ts';
 
-/** A request to the service: when its head had been read, in Unix ms, its path without the query, and its API key. */
+/**
+ * A request to the service: the time at which its head was read (Unix ms), its path without the query, and its API
+ * key.
+ */
 export type Arrival = { atMs: number; path: string; key: string };
 
 export type SandboxProcess = {
-  /** The environment with which wallet-ledger reaches it. */
+  /** The environment for wallet-ledger. */
   env: Record<string, string>;
-  /** All requests that have come since the last call, oldest first. */
+  /** All requests since the last call, oldest first. */
   takeArrivals(): Promise<Arrival[]>;
   stats(): Promise<SandboxStats>;
   /** Makes one transaction and returns its order number. */
@@ -32,7 +35,7 @@ export type SandboxAnswer =
 
 const program = fileURLToPath(new URL('./serve-sandbox.ts', import.meta.url));
 
-/** Starts a sandbox in a process of its own; the bench ends it at the latest. */
+/** Starts a sandbox in its own process; stopped at the end of the bench at the latest. */
 export async function startSandboxProcess(
   bench: Bench,
   options: Omit<Partial<SandboxOptions>, 'clock'>,

@@ -1,4 +1,4 @@
-/** A process that sends POSTs at a steady pace on connections that it keeps, and tells what was answered. */
+/** A process that sends POSTs at a steady rate on persistent connections, and reports the answers. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 

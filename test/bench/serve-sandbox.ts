@@ -1,4 +1,4 @@
-/** The sandbox as a process of its own, so that its work and the bench's do not wait for one another. */
+/** The sandbox as a separate process, so that its work and the bench's do not wait for one another. */
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
@@ -8,7 +8,7 @@ import type { Arrival, SandboxAnswer } from './sandbox-process.ts';
 
 const arrivals: Arrival[] = [];
 
-// Node tells of a request when its head has been read: before the sandbox's latency, and whatever it then answers.
+// Node emits a request when its head has been read: before the sandbox's latency, and independent of its answer.
 subscribe('http.server.request.start', (message) => {
   const { url = '', headers } = (message as { request: IncomingMessage }).request;
   const path = url.split('?')[0] ?? '';

@@ -1,12 +1,12 @@
-/** The process of `startStaticService`: argument 1 is the number of transactions; tells its port when it is ready. */
+/** The process of `startStaticService`: argument 1 is the number of transactions; sends its port when it is ready. */
 import { createServer } from 'node:http';
 import { listen } from '../support/listen.ts';
 import { ordinalsOf, staticCoins, staticDetail, staticRow, staticTypes } from './static-rows.ts';
 
-/** All rows of one list as they stand in an answer, commas between; row i begins at starts[i]. */
+/** All rows of one list in the form of an answer, with commas between; row i begins at starts[i]. */
 type RenderedList = { text: Buffer; starts: Float64Array };
 
-/** Rows that become bytes at once. */
+/** Number of rows that are converted to bytes at once. */
 const chunkRows = 1_000;
 
 const rows = Number(process.argv[2]);

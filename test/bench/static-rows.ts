@@ -60,7 +60,7 @@ export const staticCoins = [
   { symbol: 'TRX', slip44: 195, contractAddress: null },
 ].map((coin) => ({ ...coin, name: coin.symbol, decimal: 18, depositState: 1, withdrawState: 1 }));
 
-/** The same row as the detail endpoint tells it (docs/wallet-service-api.md, section 2.3). */
+/** The same row as the detail endpoint returns it (docs/wallet-service-api.md, section 2.3). */
 export function staticDetail(orderNo: string): object {
   const row = staticRow(Number(orderNo.slice(-ordinalDigits)));
   return { ...row, confirmNum: '64', fee: '0.00021', feeSymbol: 'ETH' };

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 
 export type StaticService = {
   baseUrl: string;
-  /** The environment with which the program talks to it, without a database and without a limit of requests. */
+  /** The environment for the program, without a database and without a limit of requests. */
   env: Record<string, string>;
   close(): Promise<void>;
 };
 
 /**
- * Starts the wallet service as cheap as it can be, in a process of its own: `rows` transactions, newest first, from
- * texts made at the start; signatures are not looked at. What a run costs is then the program's cost.
+ * Starts a minimal wallet service in its own process: `rows` transactions, newest first, from texts made at the start,
+ * and no signature check. The cost of a run is then that of the program.
  */
 export async function startStaticService(rows: number): Promise<StaticService> {
   const child = fork(new URL('./serve-static.ts', import.meta.url), [String(rows)]);

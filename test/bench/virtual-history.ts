@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { TransactionType } from '../../src/kernel/vocabulary.ts';
 
 /**
- * A history of any length that nobody keeps: row number n of a list (0: the oldest) is a function of n, here in
- * TypeScript for the service and in SQL for the ledger. `test/bench` relies on both being the same.
+ * A computed history of any length: row n of a list (0: the oldest) is a function of n, here in TypeScript for the
+ * service and in SQL for the ledger. `test/bench` relies on both being the same.
  */
 export type VirtualHistory = {
   /** Rows of each list. */
@@ -28,7 +28,7 @@ export type VirtualRow = {
 };
 
 const symbols = ['BTC', 'ETH', 'TRX', 'USDT'];
-/** Deposit addresses in use, whatever the history's length: customers come back. */
+/** Deposit addresses in use, independent of the history's length: customers return. */
 const addresses = 100_000;
 const addressStep = 7_919;
 

@@ -9,11 +9,11 @@ export type VirtualService = {
   baseUrl: string;
   /** List requests so far. */
   requests(): number;
-  /** Adds rows at the growing end. */
+  /** Adds rows at the head. */
   append(type: TransactionType, rows: number): void;
-  /** Adds a row whose time lies behind that of row n; returns its order number. */
+  /** Adds a row whose time is earlier than that of row n; returns its order number. */
   insertLate(type: TransactionType, n: number): string;
-  /** Takes row n away for good; returns its order number. */
+  /** Removes row n for good; returns its order number. */
   remove(type: TransactionType, n: number): string;
   close(): Promise<void>;
 };
@@ -92,7 +92,7 @@ function pageText(
   return JSON.stringify({ code: 0, data, msg: 'success' });
 }
 
-/** The row with so many older ones. Row n stands before the late ones behind it. */
+/** The row with this number of older ones. Row n comes before the late ones behind it. */
 function rowOfRank(
   history: VirtualHistory,
   type: TransactionType,

@@ -7,17 +7,17 @@ export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffe
 /** One request on its way through the proxy. */
 export type Exchange = {
   response: ServerResponse;
-  /** Asks the service; each call is a delivery of its own. */
+  /** Calls the service; each call delivers the request once more. */
   ask(): Promise<Answer>;
-  /** The answer to some earlier request that this one cannot be mistaken for, if there is one. */
+  /** The answer to an earlier request that clearly does not belong to this one, if there is any. */
   recall(): Answer | undefined;
-  /** A number from 0 to 1 for whatever the fault has to choose. */
+  /** A number from 0 to 1 for the random choices of the fault. */
   dice: number;
 };
 
 type BadAnswer = (exchange: Exchange) => Promise<void> | void;
 
-/** Beyond what the program reads of an answer. */
+/** Larger than the program reads of an answer. */
 const bomb = gzipSync(Buffer.alloc(24 * 1024 * 1024, ' '));
 const trickleMs = 100;
 const lateMaxMs = 2_500;
@@ -84,7 +84,7 @@ export const badGetAnswers = {
   },
 } as const satisfies Record<string, BadAnswer>;
 
-/** After these everybody pauses: where they come often, little else can come. */
+/** All processes pause after these: if they are frequent, few other faults can occur. */
 export const pausingAnswers: readonly string[] = [
   '429',
   '429 with Retry-After',
@@ -101,7 +101,7 @@ export const unsentPostAnswers = {
   },
 } as const satisfies Record<string, BadAnswer>;
 
-/** Ways to lose the answer to an address request: the service has generated, and the client cannot know. */
+/** Ways to lose the answer to an address request: the service has generated addresses, and the client cannot know. */
 export const lostPostAnswers = {
   eaten: async ({ response, ask }) => {
     await ask();
@@ -132,7 +132,7 @@ export const lostPostAnswers = {
   'JSON cut, length of the whole': badGetAnswers['JSON cut, length of the whole'],
 } as const satisfies Record<string, BadAnswer>;
 
-/** Passes an answer on as it came. */
+/** Passes on an answer unchanged. */
 export function relay(response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.destroyed) return;
   const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...kept } = headers;
@@ -149,7 +149,7 @@ function send(response: ServerResponse, status: number, type: string, body: stri
   response.end(body);
 }
 
-/** At least one byte short, so that it is never whole. */
+/** At least one byte short, so that it is never complete. */
 function cut(body: Buffer, dice: number): Buffer {
   return body.subarray(0, Math.floor(dice * body.length));
 }

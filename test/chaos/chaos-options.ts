@@ -24,11 +24,11 @@ export type ChaosOptions = {
   daemons: number;
   /** Null: faults of every kind. */
   focus: Focus | null;
-  /** Ends the run early, once so many faults of the focus were made (requests, for `answers`). */
+  /** Ends the run early after this number of faults of the focus (requests, for `answers`). */
   until: number | null;
-  /** A long history whose transactions add up to every balance; its exports are judged by programs for books. */
+  /** A long history whose transactions add up to every balance; accounting programs check its exports. */
   hasBooks: boolean;
-  /** A consumer and receivers of webhooks, some of them troublesome, follow the change feed. */
+  /** A consumer and webhook receivers, some of them failing, follow the change feed. */
   hasFeed: boolean;
   /** Folder of PostgreSQL's programs; null: those of the embedded one. */
   programs: string | null;
@@ -36,7 +36,7 @@ export type ChaosOptions = {
   dumpTools: string | null;
   /** The file that starts `wallet-ledger`. */
   program: string;
-  /** Folder of logs and report. */
+  /** Folder for logs and report. */
   out: string;
   /** File of the report as JSON. */
   json: string;
@@ -85,7 +85,7 @@ export function readOptions(args: string[]): ChaosOptions {
   };
 }
 
-/** The command that makes the same run again. */
+/** The command that repeats the same run. */
 export function replayLine({
   minutes,
   seed,

@@ -25,7 +25,7 @@ const oneOffEndMs = 60_000;
 const readyMaxMs = 60_000;
 const lastWordsShown = 400;
 
-/** Makes one run, from empty folder to outcome. `signal` ends its faults early; what follows is still made. */
+/** Makes one run, from an empty folder to its outcome. `signal` ends its faults early; the later steps still run. */
 export async function runChaos(
   options: ChaosOptions,
   tools: { say(line: string): void; killSwitch: KillSwitch; signal: AbortSignal },
@@ -117,12 +117,12 @@ export async function runChaos(
   }
 }
 
-/** The ledger was put back to an earlier state: what it knew of in between is gone. */
+/** The ledger was restored to an earlier state: later facts are lost. */
 function hasMoved({ focus }: ChaosOptions): boolean {
   return focus === 'moves';
 }
 
-/** Faults that come before the schema is there would test the first start alone. */
+/** Faults before the schema exists would test only the first start. */
 async function untilStarted({ fleet }: OpenWorld): Promise<void> {
   const giveUpAt = performance.now() + readyMaxMs;
   while (!fleet.daemons.every((daemon) => daemon.isStarted())) {
@@ -146,7 +146,7 @@ async function checkLedger(
   });
 }
 
-/** The daemons by SIGTERM; the one-off commands, which nothing disturbs any more, by themselves. */
+/** Stops the daemons with SIGTERM; the one-off commands end by themselves, as nothing disturbs them any more. */
 async function stopAll({ fleet }: OpenWorld): Promise<Invariant> {
   fleet.retire();
   await Promise.all(fleet.daemons.map((daemon) => daemon.end('SIGTERM')));
@@ -171,7 +171,7 @@ async function verify({ fleet }: OpenWorld): Promise<Invariant> {
   return invariant('verify.equal', '`wallet-ledger verify` finds the ledger equal', samples);
 }
 
-/** A receiver that was told to be gone gets everything once it is resumed. */
+/** A receiver that was stopped as gone gets everything once it is resumed. */
 async function hearAll({ fleet, database }: OpenWorld, feed: FollowedFeed): Promise<Invariant[]> {
   feed.heal();
   const run = (args: string[]) => fleet.run('feed', args);

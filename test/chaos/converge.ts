@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { faultsOff, type Probes } from './probes.ts';
 import { type Invariant, invariant } from './report.ts';
 
-/** To read a list anew and fetch what is missing. */
+/** Time to read a list again and fetch missing details. */
 const catchUpMs = 120_000;
 const checkPauseMs = 2_000;
-/** With three daemons on two cores, beside the checks. */
+/** Three daemons on two cores, together with the checks. */
 const msPerDetail = 12;
 
 /**
@@ -17,7 +17,7 @@ export function restOf(minutes: number, history: number): number {
   return catchUpMs + (minutes * 60_000) / 2 + history * msPerDetail;
 }
 
-/** Waits until every check holds and all probes have come back, for `restMs` from the last progress. */
+/** Waits until every check holds and all probes have returned, for `restMs` since the last progress. */
 export async function converge(
   probes: Probes,
   check: () => Promise<Invariant[]>,

@@ -13,7 +13,10 @@ type Run = {
   made: { counts: ReadonlyMap<FaultKind, number> };
 };
 
-/** Counts the faults of a run whose faults went on for `elapsedMs`. Time beyond the planned minutes asks for no more. */
+/**
+ * Counts the faults of a run whose faults lasted for `elapsedMs`. Time beyond the planned minutes does not raise the
+ * minimum.
+ */
 export function countFaults(run: Run, elapsedMs: number): FaultRow[] {
   const countedMs = Math.min(elapsedMs, run.options.minutes * 60_000);
   return [...plannedFaults(run, countedMs), ...answerFaults(run, countedMs)];
@@ -30,7 +33,7 @@ function plannedFaults({ options, plan, made }: Run, elapsedMs: number): FaultRo
   });
 }
 
-/** Bad answers are drawn, not planned: each kind of them has to come in a run that is about them, or about all. */
+/** Bad answers are drawn, not planned: each of their kinds must occur in a run about them, or about all faults. */
 function answerFaults({ options, world, made }: Run, elapsedMs: number): FaultRow[] {
   const { focus, until } = options;
   const minutes = elapsedMs / 60_000;
@@ -63,7 +66,7 @@ function answerFaults({ options, world, made }: Run, elapsedMs: number): FaultRo
   }
 }
 
-/** Returns the present value of the count that `--until` sets a goal for. */
+/** Returns the current value of the count for which `--until` sets a goal. */
 export function focusCount(
   { focus }: Pick<ChaosOptions, 'focus'>,
   { http }: Pick<World, 'http'>,

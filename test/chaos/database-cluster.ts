@@ -10,7 +10,7 @@ import { prepareServerPrograms, stopChild, untilAnswers } from '../support/embed
 import { freePort } from '../support/free-port.ts';
 import { onDatabase, queryOnce } from '../support/on-database.ts';
 
-/** A PostgreSQL of the run's own, with its usual durability: what it has committed it keeps. */
+/** A PostgreSQL for the run, with its usual durability: committed data are kept. */
 export type DatabaseCluster = {
   readonly port: number;
   /** The program's database; its owner is no superuser. */
@@ -26,14 +26,14 @@ export type DatabaseCluster = {
   urlAt(port: number): string;
   /** The superuser's address of a database, the program's own unless another is named. */
   ownerUrl(database?: string, port?: number): string;
-  /** Ends it without a checkpoint: SIGQUIT is what `pg_ctl stop -m immediate` sends. */
+  /** Stops it without a checkpoint: SIGQUIT is the signal of `pg_ctl stop -m immediate`. */
   crash(signal: 'SIGQUIT' | 'SIGKILL'): Promise<void>;
-  /** Starts it where it was, and waits until it is ready. Harmless where it runs. */
+  /** Starts it with the same data, and waits until it is ready. Does nothing if it is running. */
   start(): Promise<void>;
-  /** A copy of the server as it is now, which follows no further. `promote` makes it the one that is in use. */
+  /** A copy of the current server that does not follow it further. `promote` puts it into use. */
   openStandby(): Promise<{ promote(): Promise<void> }>;
   stop(): Promise<void>;
-  /** For the very last moment: ends it at once, without waiting. */
+  /** For the last moment: stops it at once, without waiting. */
   kill(): void;
 };
 
@@ -50,7 +50,10 @@ const settings = [
   'timezone=UTC',
 ];
 
-/** Makes a data directory in `home` and starts a server on it; `programs`: of which PostgreSQL, if not the embedded. */
+/**
+ * Creates a data directory in `home` and starts a server on it. `programs`: folder of another PostgreSQL than the
+ * embedded one.
+ */
 export async function startDatabaseCluster(
   home: string,
   {
@@ -166,7 +169,7 @@ export async function startDatabaseCluster(
   };
 }
 
-/** Files that go while a server at work is copied are none that a copy needs. */
+/** Files that vanish while a running server is copied are not needed by the copy. */
 async function copyFiles(from: string, to: string): Promise<void> {
   const child = spawn('cp', ['-a', from, to], { stdio: 'ignore' });
   await once(child, 'close');

@@ -12,16 +12,16 @@ import type { ProcessFigures } from './resources.ts';
 /** Half of a kind's recoveries take no longer than the first, all but a hundredth no longer than the second. */
 const recoveryP50MaxMs = 30_000;
 const recoveryP99MaxMs = 120_000;
-/** Fewer have no middle: faults of other kinds fall into their time. */
+/** With fewer recoveries a median means nothing, because faults of other kinds fall into their time. */
 const recoveriesMin = 5;
 const schedulesMaxMs = 60_000;
 const rssMaxMiB = 600;
 const filesMax = 400;
-/** Judged only of processes that live long enough for a slope to mean something. */
+/** Applies only to processes that live long enough for a meaningful slope. */
 const slopeFromS = 600;
 const slopeMaxMiBPerMinute = 5;
 
-/** Puts together what the run was, did and found. */
+/** Combines the settings, the faults and the findings of the run. */
 export function describeRun(run: {
   options: ChaosOptions;
   world: World;

@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The clock of one process, that can be put forward and back while it runs. */
+/** The clock of one process, which can be moved forward and back while it runs. */
 export type FakeClock = {
   /** For the environment of the process. */
   env: Record<string, string>;
-  /** Seconds off the machine's clock, from now on. */
+  /** Seconds added to the clock of the machine from now on. */
   step(seconds: number): void;
 };
 

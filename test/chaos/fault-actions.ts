@@ -18,14 +18,14 @@ import type { RedisServer } from './redis-server.ts';
 import type { SmallDisk } from './small-disk.ts';
 import type { TcpFaultProxy } from './tcp-fault-proxy.ts';
 
-/** All that a fault may lay hands on. */
+/** Everything that a fault may change. */
 export type World = {
   fleet: Fleet;
   cluster: DatabaseCluster;
-  /** Connections of the runner's own, past the proxy. */
+  /** Connections of the runner itself, not through the proxy. */
   database: pg.Pool;
   databaseProxy: TcpFaultProxy;
-  /** All that stand before the database, the runner's own among them. */
+  /** All proxies before the database, that of the runner included. */
   databaseProxies: readonly TcpFaultProxy[];
   /** Chains whose pools are filled. */
   slip44s: readonly number[];
@@ -38,7 +38,7 @@ export type World = {
 };
 
 type FaultAction = {
-  /** Faults of one lane are made one after another. */
+  /** Faults of one lane run one after another. */
   lane(fault: PlannedFault, world: World): string;
   /** Resolves when the fault is over. */
   act(world: World, fault: PlannedFault): Promise<void>;
@@ -50,7 +50,7 @@ const refillMaxMs = 90_000;
 const slowByMs = 300;
 const clockStepsS = [3_600, -3_600, 90, -90, 86_400, -20];
 
-/** Daemons by the fault's dice. */
+/** Returns the daemon that the fault's dice select. */
 function daemonOf({ fleet }: World, { dice }: PlannedFault): Member {
   return fleet.daemons[Math.floor(dice[0] * fleet.daemons.length)] ?? fleet.backfill;
 }
@@ -74,7 +74,7 @@ const onDaemon = (fault: PlannedFault, world: World) => daemonOf(world, fault).n
 const onAny = (fault: PlannedFault, world: World) => anyMember(world, fault).name;
 const on = (lane: string) => () => lane;
 
-/** One of the lies, for some time. */
+/** Enables one of the lies for some time. */
 function lying(names: readonly (keyof Lies)[]): FaultAction {
   return {
     lane: on('lies'),
@@ -87,7 +87,7 @@ function lying(names: readonly (keyof Lies)[]): FaultAction {
   };
 }
 
-/** From full pools; afterwards they are full again, with addresses that nobody can have been given before. */
+/** Starts from full pools; afterwards they are full again, with addresses that nobody can have received before. */
 function moving(move: (world: World, afterMs: number) => Promise<void>): FaultAction {
   return {
     lane: on('database'),
@@ -141,7 +141,7 @@ export const faultActions: Record<FaultKind, FaultAction> = {
     lane: onDaemon,
     act: async (world, fault) => {
       const daemon = daemonOf(world, fault);
-      // Only what has started can be asked for an orderly end; one that cannot start is told all the same.
+      // Only a started process can be asked to stop; one that cannot start is signalled all the same.
       const giveUpAt = performance.now() + startMaxMs;
       while (!daemon.isStarted() && performance.now() < giveUpAt) await delay(50);
       await endAndRevive(daemon, 'SIGTERM', fault.lengthMs);
@@ -243,7 +243,7 @@ export const faultActions: Record<FaultKind, FaultAction> = {
     'otherListsRow',
   ]),
   'orders vanish for seconds': {
-    // Not beside a lie about the total: together they hide it from every reader.
+    // Not together with a lie about the total: together no reader could detect them.
     lane: on('lies'),
     act: async ({ oracle }, { lengthMs, dice }) => {
       const putBack = oracle.hide(1 + Math.floor(dice[0] * 3));
@@ -264,7 +264,7 @@ export const faultActions: Record<FaultKind, FaultAction> = {
     lane: on('operator'),
     act: async ({ oracle, slip44s }, { dice }) => {
       const slip44 = slip44s[Math.floor(dice[0] * slip44s.length)] ?? 0;
-      // More than the program ever asks for here: as many as it asked for could not be told from its own.
+      // More than the program ever requests here: otherwise they could not be distinguished from its own.
       oracle.operate(slip44, 41 + Math.floor(dice[1] * 5));
     },
   },
@@ -284,11 +284,11 @@ export const faultActions: Record<FaultKind, FaultAction> = {
   'disk full': {
     lane: on('database'),
     act: async ({ disk, cluster }, { lengthMs }) => {
-      // Somebody else may take the last blocks meanwhile: then it is just as full.
+      // Another process may take the last blocks meanwhile: then it is just as full.
       await disk?.fill().catch(() => disk.fill());
       await delay(lengthMs);
       disk?.clear();
-      // A server that gave up is started again by whoever looks after it.
+      // A server that exited is restarted by its supervisor.
       await cluster.start();
     },
   },

@@ -1,16 +1,16 @@
 import { seededRandom } from '../support/seeded-random.ts';
 import type { ChaosOptions, Focus } from './chaos-options.ts';
 
-/** Requirement of a kind of fault on the machine or the run. */
+/** Requirement of a kind of fault for the machine or the run. */
 export type Need = 'faketime' | 'tmpfs' | 'pg_dump';
 
 type KindPlan = {
   focus: Focus;
-  /** Another focus that brings it, too. */
+  /** Another focus that includes this kind. */
   alsoIn?: Focus;
-  /** Mean pause between two of them in a run without focus, in seconds. */
+  /** Mean time between two of them in a run without a focus, in seconds. */
   everyS: number;
-  /** The same in a run with its focus. */
+  /** The same for a run with their focus. */
   focusedEveryS: number;
   /** Shortest and longest duration of a fault, in ms. */
   lengthMs: readonly [number, number];
@@ -27,7 +27,7 @@ function fault(
   return { focus, everyS, focusedEveryS, lengthMs, ...more };
 }
 
-/** Every kind of fault that is made at a planned moment. Bad single answers are drawn per request instead. */
+/** Every kind of fault that occurs at a planned time. Single bad answers are drawn per request instead. */
 export const faultKinds = {
   'kill a daemon': fault('kills', 20, 0.9, [0, 300]),
   'kill a one-off command': fault('kills', 25, 3, [0, 0]),
@@ -69,22 +69,22 @@ export type PlannedFault = {
   /** From the start of the faults. */
   atMs: number;
   lengthMs: number;
-  /** 0..1: which one, how much; the fault's own dice. */
+  /** 0..1: selects the target or the strength of the fault. */
   dice: readonly [number, number];
 };
 
 export type Plan = {
   faults: PlannedFault[];
-  /** Kinds that cannot be made here, and what they lack. */
+  /** Kinds that cannot occur here, with the missing requirements. */
   skipped: { kind: FaultKind; needs: Need }[];
 };
 
 type PlanOptions = Pick<ChaosOptions, 'seed' | 'minutes' | 'focus' | 'queue'>;
 
-/** At the beginning the ledger fills up; at the end nothing new is begun. */
+/** The ledger is filled at the beginning; no fault begins near the end. */
 const quietMs = 4_000;
 
-/** The run's faults in the order of time: a pure function of seed, length, focus and what the machine offers. */
+/** The faults of a run in the order of time: a pure function of seed, length, focus and the machine's abilities. */
 export function planFaults(options: PlanOptions, offers: ReadonlySet<Need>): Plan {
   const entries = Object.entries(faultKinds) as [FaultKind, KindPlan][];
   const wanted = entries.filter(([, plan]) => isWanted(plan, options));
@@ -99,8 +99,8 @@ export function planFaults(options: PlanOptions, offers: ReadonlySet<Need>): Pla
 }
 
 /**
- * A full disk takes the data directory onto a disk of its own, a database that goes back forgets what it knew, and lies
- * about a list take their time to be found: only where they are asked for.
+ * A full disk puts the data directory on its own disk, a restored database loses facts, and lies about a list take
+ * time to be detected: they occur only if requested.
  */
 const onlyFocused = new Set<Focus>(['disk', 'moves', 'lies']);
 
@@ -119,7 +119,7 @@ function planKind(
   const [shortest, longest] = plan.lengthMs;
   const spanMs = Math.max(1_000, minutes * 60_000 - 2 * quietMs);
   const everyMs = (focus === null ? plan.everyS : plan.focusedEveryS) * 1_000;
-  // A fault that lasts longer than a third of the run leaves no time to recover.
+  // A fault longer than a third of the run leaves no time to recover.
   if (shortest * 3 > spanMs) return [];
   const count = Math.max(1, Math.floor(spanMs / everyMs));
   return Array.from({ length: count }, (_, place) => ({

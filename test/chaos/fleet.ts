@@ -14,11 +14,11 @@ export type Exit = {
   endedAt: number;
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** The signal that we sent to end it, and when; null: it ended by itself. */
+  /** The signal that the runner sent and its time; null: the process ended by itself. */
   told: { signal: 'SIGKILL' | 'SIGTERM'; at: number } | null;
-  /** True if its output had the last line of a daemon's start. */
+  /** True if its output contains the last line of a daemon's start. */
   wasStarted: boolean;
-  /** The end of what it said. */
+  /** The end of its output. */
   lastWords: string;
 };
 
@@ -26,11 +26,11 @@ export type Member = {
   readonly name: string;
   pid(): number | undefined;
   isStarted(): boolean;
-  /** Ends the process; it is started again by `revive`. */
+  /** Ends the process; `revive` starts it again. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined>;
-  /** SIGSTOP, and SIGCONT after so long. */
+  /** Sends SIGSTOP, and SIGCONT after this time. */
   freeze(forMs: number): Promise<void>;
-  /** Starts the process where none runs. */
+  /** Starts the process if none is running. */
   revive(): void;
 };
 
@@ -43,19 +43,19 @@ export type Fleet = {
   members(): Member[];
   /** Runs a command to its end, with its output in a log of its own. */
   run(name: string, args: string[]): Promise<Exit & { output: string }>;
-  /** From now on no process is started again. */
+  /** From now on no process is restarted. */
   retire(): void;
   killNow(): void;
-  /** Ends whatever still runs, and the logs. */
+  /** Ends all remaining processes, and the logs. */
   close(): Promise<void>;
 };
 
 const revivePauseMs = 500;
 const lastWordsMax = 2_000;
-/** A daemon's last line of its start: it has reached its database and its queue. */
+/** The last line of a daemon's start: it has reached its database and its queue. */
 const startedLine = '"msg":"status page"';
 
-/** Starts `wallet-ledger start` so many times, and the one-off commands again and again. */
+/** Starts `wallet-ledger start` this number of times, and the one-off commands repeatedly. */
 export function startFleet(options: {
   /** The file that Node runs. */
   program: string;
@@ -65,7 +65,7 @@ export function startFleet(options: {
   /** Pause before a one-off command is started again. */
   oneOffPauseMs: number;
   env: Record<string, string>;
-  /** More environment for one member. */
+  /** Additional environment of one member. */
   envOf(name: string): Record<string, string>;
 }): Fleet {
   const exits: Exit[] = [];
@@ -132,7 +132,7 @@ export function startFleet(options: {
       void own.ended.then(async ({ output: _, ...exit }) => {
         exits.push(exit);
         current = undefined;
-        // Whoever ended it starts it again.
+        // The code that ended it starts it again.
         if (exit.told) return;
         await delay(pauseMs);
         revive();
@@ -164,7 +164,7 @@ export function startFleet(options: {
   );
   const backfill = enlist('backfill', options.backfillArgs, options.oneOffPauseMs);
   const refill = enlist('refill', ['pool', 'refill'], options.oneOffPauseMs);
-  // `pool refill` needs a schema, which these make.
+  // `pool refill` needs a schema, which these commands create.
   for (const member of [...daemons, backfill]) member.revive();
   return {
     daemons,

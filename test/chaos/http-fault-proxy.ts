@@ -12,13 +12,13 @@ import {
 } from './bad-answers.ts';
 
 export type AnswerRates = {
-  /** GETs that get a bad answer, 0..1. */
+  /** Share of GETs with a bad answer, 0..1. */
   bad: number;
-  /** Address requests whose answer gets lost. */
+  /** Share of address requests whose answer is lost. */
   lostPost: number;
-  /** Address requests that never arrive. */
+  /** Share of address requests that never arrive. */
   unsentPost: number;
-  /** Frequency of the bad answers that make all processes pause, 0..1; at 1 they are as frequent as the others. */
+  /** Frequency of the bad answers that pause all processes, 0..1; at 1 they are as frequent as the others. */
   pausing: number;
   /** True while the service is away: every connection is reset. */
   isAway: boolean;
@@ -40,8 +40,8 @@ type Asked = { method: string; url: string; headers: IncomingMessage['headers'];
 const remembered = 200;
 
 /**
- * Stands before the service. Which requests it spoils, and how, follows the seed and the order in which they come.
- * `onLost` hears of each request the service has answered in vain, by the number it gave to it.
+ * A proxy before the service. Seed and order of arrival determine which requests it spoils, and how. `onLost` gets the
+ * number of each request that the service has answered in vain.
  */
 export async function startHttpFaultProxy(options: {
   targetPort: number;
@@ -84,7 +84,7 @@ export async function startHttpFaultProxy(options: {
         relay(response, answer);
       }
       if (asked.method !== 'POST') return;
-      // The asker may have gone before, or while, it was answered.
+      // The client may have disconnected before or during the answer.
       if (!response.closed) await closed;
       if (choice?.isLost || !response.writableFinished) serials.forEach(options.onLost);
     };

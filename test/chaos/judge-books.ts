@@ -4,15 +4,15 @@ import type pg from 'pg';
 import { type BookTool, bookTools, judgeBalances, judgeJournal } from '../support/book-tools.ts';
 import type { Exit } from './fleet.ts';
 
-/** Those of the programs that this machine has. */
+/** The accounting programs that are installed on this machine. */
 export const judges = (Object.keys(bookTools) as BookTool[]).filter((tool) => bookTools[tool]);
 
 /**
- * Exports the ledger as a journal for each program, and lets it check the journal and compare its balances with those
- * of the service, all of which have to be sums of transactions. Returns a line for each that finds something.
+ * Exports the ledger as a journal for each program. The program checks the journal, and compares its balances with
+ * those of the service, all of which must be sums of transactions. Returns a line for each program with a finding.
  */
 export async function judgeBooks(options: {
-  /** Holds the schema `oracle`. */
+  /** Contains the schema `oracle`. */
   database: pg.Pool;
   folder: string;
   /** Runs `wallet-ledger` with these arguments to its end. */
@@ -34,7 +34,7 @@ export async function judgeBooks(options: {
   return found;
 }
 
-/** An opening would make any balance equal; a history that is known from its first day needs none. */
+/** An opening would make any balance equal; a history known from its first day needs none. */
 async function judge(
   tool: BookTool,
   journal: string,
@@ -45,7 +45,7 @@ async function judge(
   return (await judgeJournal(tool, journal)) || (await judgeBalances(tool, journal, balances));
 }
 
-/** Returns the balances of the service by coin, without zeros at the ends of the sums. */
+/** Returns the balances of the service by coin, without trailing zeros. */
 async function readBalances(database: pg.Pool): Promise<Map<string, string>> {
   const { rows } = await database.query<{ symbol: string; balance: string }>(`
     select symbol, trim_scale(sum(balance::numeric))::text as balance from oracle.balances

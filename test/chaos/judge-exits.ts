@@ -1,15 +1,15 @@
 import type { Exit } from './fleet.ts';
 
-/** A stretch of time in which we kept a server away from the processes; wall clock. */
+/** An interval in which the runner kept a server from the processes; wall clock. */
 export type Outage = { of: 'database' | 'redis'; from: number; to: number };
 
 const stopMaxMs = 30_000;
-/** An outage is felt this long: reconnecting takes its time. */
+/** An outage has effects for this long, because reconnecting takes time. */
 const afterglowMs = 30_000;
-/** The end codes of a one-off command that the contract has for what we did to it. */
+/** The exit codes of a one-off command that the contract allows for the faults it met. */
 const backfillCodes = [0, 3, 4, 5];
 
-/** The exits that nothing explains, with why. */
+/** The unexplained exits, with the reason. */
 export function judgeExits(
   exits: readonly Exit[],
   outages: readonly Outage[],
@@ -28,7 +28,7 @@ function complaint(exit: Exit, outages: readonly Outage[]): string | null {
     const isExplained = exit.code === 5 && !exit.wasStarted && isTouched(exit, outages);
     return isExplained ? null : `a daemon ended by itself with ${exit.code}`;
   }
-  // A restore takes the tables away under a command at work.
+  // A restore removes the tables during a command.
   if (exit.code === 1 && isTouched(exit, outages) && isDisturbed(exit)) return null;
   if (exit.code === null || !backfillCodes.includes(exit.code)) return `ended with ${exit.code}`;
   return exit.code === 5 && !isTouched(exit, outages)
@@ -40,7 +40,7 @@ function complaintOnStop(exit: Exit, toldAt: number): string | null {
   const tookMs = exit.endedAt - toldAt;
   if (tookMs > stopMaxMs) return `took ${Math.round(tookMs / 1_000)} s to stop`;
   if (exit.code === 0) return null;
-  // Before a process can listen to signals, they end it.
+  // Signals end a process before it can handle them.
   const wasDeaf = exit.signal === 'SIGTERM' && !exit.wasStarted;
   return wasDeaf ? null : `told to stop, it ended with ${exit.code ?? exit.signal}`;
 }

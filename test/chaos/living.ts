@@ -13,18 +13,18 @@ export type Living = {
     taken: number;
     poolEmpty: number;
   };
-  /** Addresses that went to two references. */
+  /** Addresses that were handed out for two references. */
   readonly wrongAddresses: string[];
   /** References that got another address than before. */
   readonly changedAddresses: string[];
-  /** Every address that a consumer was handed. */
+  /** Every address that was handed out to a consumer. */
   taken(): { slip44: number; reference: string; address: string }[];
   stop(): Promise<void>;
 };
 
 const retryPauseMs = 150;
 
-/** `consumers`: a pool that goes through the faults, as a consumer's own would. */
+/** `consumers`: a connection pool that the faults affect, like that of a real consumer. */
 export function startLiving(options: {
   oracle: Oracle;
   consumers: pg.Pool;
@@ -65,7 +65,7 @@ export function startLiving(options: {
     }
   }
 
-  /** The same reference again, until there is an answer: an answer that got lost must cost no address. */
+  /** The same reference again until an answer arrives: a lost answer must cost no address. */
   async function take(owner: string): Promise<string | null> {
     const [chain, reference] = owner.split('/');
     while (!state.isStopped) {

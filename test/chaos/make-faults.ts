@@ -8,7 +8,7 @@ import type { Living } from './living.ts';
 
 export type MadeFaults = {
   counts: ReadonlyMap<FaultKind, number>;
-  /** Faults that could not be made, with why: a mistake of the runner or the machine. */
+  /** Faults that could not be made, with the reason: a defect of the runner or the machine. */
   failures: string[];
   outages: Outage[];
   /** Time (ms) during which faults were made. */
@@ -26,10 +26,10 @@ type Tools = {
 
 const progressMs = 10_000;
 const lanesMaxMs = 120_000;
-/** A run on a busy machine, which has made too few faults by its end, goes on for so many times its length at most. */
+/** A run on a busy machine with too few faults at its end is extended to at most this multiple of its length. */
 const extendedTimes = 3;
 
-/** Makes the planned faults, each lane's one after another, and sends a probe after each. */
+/** Makes the planned faults, in each lane one after another, and sends a probe after each. */
 export async function makeFaults(tools: Tools): Promise<MadeFaults> {
   const { world, plan, options, signal } = tools;
   const counts = new Map<FaultKind, number>();

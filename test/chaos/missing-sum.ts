@@ -19,7 +19,7 @@ type Judgement = {
   explanation: string | null;
   alarms: number;
   problems: number;
-  /** Transactions that are not final yet, and what they amount to. */
+  /** Transactions that are not final yet, and their sum. */
   open: number;
   openAmount: number;
 };
@@ -30,15 +30,17 @@ const arrivals = 40;
 const arrivalsMax = 1_000;
 const openMin = 3;
 const readingsMax = 2;
-/** A late row, far from the end of its list, takes a second pass; rows read while a fault ended may take another. */
+/**
+ * A late row far from the end of its list needs a second pass; rows read at the end of a fault may need another one.
+ */
 const catchUpReadingsMax = 5;
-/** The newest pages of a list are read again with every pass, which puts their rows right. */
+/** Each pass reads the newest pages of a list again, which corrects their rows. */
 const pagesLeftAlone = 2;
 
 /**
- * Takes a sum away from a random settled row of the ledger by hand while others are open, and puts it back. Returns a
- * line where two readings of lists and balances raise no alarm, and one where two more do not end it. An audit or
- * verification would repair the row first: none may run meanwhile.
+ * Changes the amount of a random settled row by hand while others are open, and restores it. Returns a line if two
+ * readings of lists and balances raise no alarm, and one if two more do not end it. No audit or verification may run
+ * meanwhile, because it would repair the row first.
  */
 export async function findMissingSum(tools: MissingSumTools): Promise<string[]> {
   const { database, random, run } = tools;
@@ -64,12 +66,12 @@ export async function findMissingSum(tools: MissingSumTools): Promise<string[]> 
 }
 
 /**
- * Lets transactions come in until some of the coin are open, and the ledger knows and explains all of them, and others
- * are so old that no pass reads them again.
+ * Adds transactions until some of the coin are open and explained in the ledger, and others are so old that no pass
+ * reads them again.
  */
 async function openRows(tools: MissingSumTools): Promise<Judgement | string> {
   const { oracle, database, run } = tools;
-  // A pass pauses the search for a late row when it has searched in vain before; a backfill always searches.
+  // A pass pauses the search for a late row after a vain search; a backfill always searches.
   const read = () => run(['backfill']);
   for (let count = 0; count < arrivalsMax; count += arrivals) {
     oracle.arrive(arrivals);
@@ -81,7 +83,7 @@ async function openRows(tools: MissingSumTools): Promise<Judgement | string> {
   return `fewer than ${openMin} open rows of ${plainSymbol}, or no old one, in ${arrivalsMax}`;
 }
 
-/** Null: it came true after at most so many readings; else what the ledger said last. */
+/** Null: it became true within the allowed readings; otherwise the last state of the ledger. */
 async function readUntil(
   read: () => Promise<unknown>,
   database: MissingSumTools['database'],
@@ -133,13 +135,13 @@ async function settledRows({ database, pageSize }: MissingSumTools): Promise<Row
   return rows;
 }
 
-/** Between a fifth and four fifths, with digits that no sum of others has. */
+/** Between a fifth and four fifths, with digits that no sum of other amounts has. */
 function drawSum(random: SeededRandom, limit: number): string {
   const whole = Math.floor(limit * (0.2 + 0.6 * random.next()));
   return `${whole}.${random.text('123456789', 8)}`;
 }
 
-/** As an operator's or an intruder's own statement would; `to` is an expression of SQL. */
+/** Like a manual statement of an operator or an intruder; `to` is an SQL expression. */
 async function setAmount(
   database: MissingSumTools['database'],
   orderNo: string,

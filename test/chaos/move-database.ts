@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const kept = 'kept';
 const restored = 'restored';
 
-/** A copy made by the server itself is put back `afterMs` later: table numbers stay what they were. */
+/** A copy made by the server itself is restored `afterMs` later: the OIDs of the tables stay. */
 export async function restoreCopy({ cluster }: Moving, afterMs: number): Promise<void> {
   await onServer(cluster, async (server) => {
     await withoutClients(server, cluster.databaseName, () =>
@@ -26,7 +26,7 @@ export async function restoreCopy({ cluster }: Moving, afterMs: number): Promise
   });
 }
 
-/** A dump is restored into a new database, which then takes the old one's place. */
+/** A dump is restored into a new database, which then replaces the old one. */
 export async function restoreDumpElsewhere(moving: Moving, afterMs: number): Promise<void> {
   const { cluster } = moving;
   const dump = await dumpDatabase(cluster);
@@ -38,7 +38,7 @@ export async function restoreDumpElsewhere(moving: Moving, afterMs: number): Pro
   });
 }
 
-/** A dump is restored over the database that is in use, every object made anew. */
+/** A dump is restored over the current database, with every object created again. */
 export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): Promise<void> {
   const dump = await dumpDatabase(cluster);
   await delay(afterMs);
@@ -48,11 +48,11 @@ export async function restoreDumpInPlace({ cluster }: Moving, afterMs: number): 
   );
 }
 
-/** The rows alone are put back, into tables that stay. */
+/** Only the rows are restored, into the existing tables. */
 export async function restoreDataAlone({ cluster }: Moving, afterMs: number): Promise<void> {
   const dump = await dumpDatabase(cluster);
   await delay(afterMs);
-  // At once, as far as others can see: a list without its rows would be taken for a claim of the program.
+  // In one transaction, because the oracle would take a list without its rows for a claim of the program.
   const how = ['--data-only', '--disable-triggers', '--single-transaction'];
   const target = [...how, '--dbname', cluster.ownerUrl()];
   await onServer(cluster, (server) =>
@@ -91,7 +91,7 @@ async function tool(cluster: DatabaseCluster, name: string, args: string[]): Pro
   await run(join(cluster.dumpTools, name), args, { maxBuffer: 1e7 });
 }
 
-/** Daemons in full flight, and the runner's own looks, get in the way of locks: a deadlock is answered by another try. */
+/** Locks of the running daemons and of the runner can cause a deadlock, which is retried. */
 async function repeatedly(attempt: () => Promise<void>): Promise<void> {
   for (let left = 5; ; left -= 1) {
     try {
@@ -115,7 +115,7 @@ function onServer(cluster: DatabaseCluster, act: (server: pg.Client) => Promise<
   return onDatabase(cluster.ownerUrl('postgres'), act);
 }
 
-/** The program and its users cannot come in meanwhile; the runner can. */
+/** The program and its users cannot connect meanwhile, but the runner can. */
 async function withoutProgram(server: pg.Client, act: () => Promise<unknown>): Promise<void> {
   await server.query('alter role wallet_ledger nologin');
   await server.query(

@@ -6,8 +6,8 @@ const parameter = Buffer.from('server_version\0');
 const shownVersion = '14.1';
 
 /**
- * A port at which the server calls itself PostgreSQL 14. `pg_dump` refuses a server newer than itself, and the embedded
- * server comes without one; what it asks of a 14 is answered by the newer ones just as well.
+ * A port at which the server claims to be PostgreSQL 14. `pg_dump` refuses a server newer than itself, and the
+ * embedded server comes without one. Newer servers answer its queries for version 14 just as well.
  */
 export async function startOlderFace(
   port: number,
@@ -40,7 +40,7 @@ export async function startOlderFace(
   };
 }
 
-/** In place and at the same length, so that the message around it stays whole. */
+/** In place and with the same length, so that the surrounding message stays valid. */
 function writeVersion(chunk: Buffer): boolean {
   const at = chunk.indexOf(parameter);
   if (at < 0) return false;

@@ -3,7 +3,7 @@ import { startPostgres } from '../support/start-postgres.ts';
 import type { Oracle, OracleOptions } from './oracle/oracle-types.ts';
 import { startOracle } from './oracle/start-oracle.ts';
 
-/** The service and an empty database, and what a command needs to work on both. */
+/** The service and an empty database, with the environment for commands on both. */
 type Bench = {
   oracle: Oracle;
   client: pg.Client;

@@ -17,11 +17,11 @@ import { mountSmallDisk } from './small-disk.ts';
 import { startTcpFaultProxy } from './tcp-fault-proxy.ts';
 
 export type OpenWorld = World & {
-  /** Requirements of faults that this machine and this run meet. */
+  /** Fault requirements that this machine and this run meet. */
   offers: ReadonlySet<Need>;
-  /** As a consumer's own connections: they go through the faults. */
+  /** Like the connections of a real consumer: the faults affect them. */
   consumers: pg.Pool;
-  /** Everything stopped and taken away, the logs excepted. */
+  /** Stops and removes everything except the logs. */
   close(): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ export type KillSwitch = { add(kill: () => void): void };
 
 const smallDiskMegabytes = 400;
 
-/** Servers, proxies, the service, and the processes of the program, which begin to work at once. */
+/** Servers, proxies, the service, and the processes of the program, which start to work at once. */
 export async function openWorld(
   options: ChaosOptions,
   settings: RunSettings,
@@ -53,7 +53,7 @@ export async function openWorld(
 
   async function open(): Promise<OpenWorld> {
     mkdirSync(options.out, { recursive: true });
-    // The database's account has to pass.
+    // The database's account must be able to enter.
     chmodSync(options.out, 0o711);
     const disk = options.focus === 'disk' ? openDisk() : null;
     const cluster = await openCluster(join(disk?.folder ?? options.out, 'database'), disk !== null);

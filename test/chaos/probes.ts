@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** From the end of the faults to a ledger that equals the service; `converged` judges it. */
+/** From the end of the faults until the ledger equals the service; `converged` checks it. */
 export const faultsOff = 'all faults off';
 
 /**
- * Time until the ledger has a transaction that arrived, with a present time, when a fault was over. A late one waits
- * for a search, which the next faults interrupt; `converged` judges those.
+ * Time from the end of a fault until the ledger has a newly arrived transaction with a current time. A late one waits
+ * for a search, which the next faults interrupt; `converged` checks those.
  */
 export type Probes = {
-  /** Watches for the order from now on. */
+  /** Waits for the order from now on. */
   watch(kind: string, orderNo: string): void;
-  /** Adds a time measured otherwise. */
+  /** Adds a time measured elsewhere. */
   record(kind: string, ms: number): void;
   times: ReadonlyMap<string, readonly number[]>;
-  /** Orders that are not there yet. */
+  /** Orders that have not arrived yet. */
   pending(): { kind: string; orderNo: string; forMs: number }[];
   stop(): void;
 };
@@ -44,7 +44,7 @@ export function startProbes(database: pg.Pool): Probes {
   };
   const poll = async () => {
     while (!isStopped) {
-      // While the database is away there is nothing to see.
+      // The ledger cannot be read while the database is away.
       if (waiting.size > 0) await look().catch(() => undefined);
       await delay(pollMs);
     }

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { stopChild } from '../support/embedded-server.ts';
 import { freePort } from '../support/free-port.ts';
 
-/** A Redis of the run's own that forgets everything when it is killed. */
+/** A Redis for the run that loses everything when it is killed. */
 export type RedisServer = {
   port: number;
   flush(): Promise<void>;
@@ -13,13 +13,13 @@ export type RedisServer = {
   /** Returns the number of schedules of repeatable jobs in Redis. */
   schedules(): Promise<number>;
   close(): Promise<void>;
-  /** For the very last moment: ends it at once, without waiting. */
+  /** For the last moment: stops it at once, without waiting. */
   killNow(): void;
 };
 
 const startMaxMs = 15_000;
 
-/** Starts the program on a free port; it keeps that port over its restarts. */
+/** Starts the program on a free port, which it keeps over its restarts. */
 export async function startRedisServer(program: string, folder: string): Promise<RedisServer> {
   const port = await freePort();
   const client = new Redis({

@@ -1,6 +1,6 @@
 import type { ProcessFigures } from './resources.ts';
 
-/** Something that has to hold, and what was found against it. */
+/** A condition of the run, and the violations found. */
 export type Invariant = { id: string; promise: string; violations: number; samples: unknown[] };
 
 /** Result of a run. */
@@ -10,7 +10,7 @@ export type ChaosOutcome = {
   minutes: number;
   queue: string;
   folder: string;
-  /** Faults by kind; `enough`: fewer prove nothing. */
+  /** Faults by kind; `enough`: with fewer the run proves nothing. */
   faults: { kind: string; planned: number; made: number; enough: number }[];
   /** Faults that could not be made here, each with the requirement that was missing. */
   skipped: { kind: string; lacks: string }[];
@@ -27,12 +27,12 @@ export type Verdict = 'passed' | 'failed' | 'inconclusive';
 const samplesShown = 3;
 const samplesKept = 20;
 
-/** Holds where nothing was found. */
+/** Holds if no violation was found. */
 export function invariant(id: string, promise: string, found: unknown[]): Invariant {
   return { id, promise, violations: found.length, samples: found.slice(0, samplesKept) };
 }
 
-/** A violation counts whatever else is missing; without one, too few faults prove nothing. */
+/** A violation counts in any case; without one, too few faults prove nothing. */
 export function judge(outcome: ChaosOutcome): Verdict {
   if (outcome.invariants.some(({ violations }) => violations > 0)) return 'failed';
   if (outcome.invariants.length === 0) return 'inconclusive';
@@ -42,7 +42,7 @@ export function judge(outcome: ChaosOutcome): Verdict {
 
 export const exitCodes: Record<Verdict, number> = { passed: 0, failed: 1, inconclusive: 3 };
 
-/** The value that so many percent of the sorted numbers do not exceed. */
+/** The value that this percentage of the sorted numbers does not exceed. */
 export function percentile(numbers: readonly number[], percent: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;

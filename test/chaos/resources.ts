@@ -17,11 +17,11 @@ type Sample = { second: number; rssMiB: number };
 type Series = { member: string; samples: Sample[]; filesMax: number; socketsMax: number };
 
 const everyMs = 2_000;
-/** Caches and pools fill up first. */
+/** Caches and pools are filled first. */
 const warmUpS = 60;
 const slopeMinS = 120;
 
-/** Reads memory and open files of the processes from /proc, for as long as each one lives. */
+/** Reads memory and open files of the processes from /proc while they run. */
 export function watchResources(
   living: () => { name: string; pid: number | undefined }[],
 ): ResourceWatch {

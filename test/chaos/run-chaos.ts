@@ -1,7 +1,7 @@
 /**
- * `npm run chaos`: the program as its users run it, against a service and servers that fail in every way we know;
- * afterwards the ledger is compared with the truth. Needs nothing but Node and npm, a `redis-server` for `--queue
- * redis`. Ends with 0 (passed), 1 (failed), 2 (usage) or 3 (inconclusive: too few faults were made).
+ * `npm run chaos`: the program as its users run it, with a service and servers that fail in every known way;
+ * afterwards the ledger is compared with the truth. Needs only Node and npm, and a `redis-server` for `--queue redis`.
+ * Exits with 0 (passed), 1 (failed), 2 (usage) or 3 (inconclusive: too few faults were made).
  */
 import { writeFileSync } from 'node:fs';
 import { type ChaosOptions, readOptions, UsageError, usage } from './chaos-options.ts';
@@ -9,7 +9,7 @@ import { runChaos } from './chaos-run.ts';
 import { exitCodes, formatReport, judge, reportAsJson } from './report.ts';
 
 process.exitCode = await main(process.argv.slice(2));
-// A library's forgotten timer must not keep the runner alive.
+// A forgotten timer of a library must not keep the runner alive.
 process.stdout.write('', () => process.exit());
 
 async function main(args: string[]): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * `npm run false-alarms -- [--crashes N] [--restarts N] [--kills N] [--minutes N] [--postgres DIR]`: crashes and restarts
- * a server, kills sessions in the middle of transactions and rewrites the tables, and asks after each of them whether the
- * database still takes itself to be where it was. Ends with 1 when it once does not.
+ * `npm run false-alarms -- [--crashes N] [--restarts N] [--kills N] [--minutes N] [--postgres DIR]`: crashes and
+ * restarts a server, kills sessions in transactions and rewrites the tables, and checks after each step that the
+ * database still counts as at home. Exits with 1 otherwise.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ const rounds = Math.max(1, wanted.crashes + wanted.restarts);
 const killsPerRound = Math.ceil(wanted.kills / rounds);
 const progressEvery = 50;
 
-/** One of them in each round, by turns. */
+/** One of them in each round, in rotation. */
 const cares = [
   'vacuum full',
   'vacuum (freeze)',
@@ -83,7 +83,7 @@ async function fill({ port, urlAt }: DatabaseCluster): Promise<void> {
 
 async function playRound(server: DatabaseCluster, round: number): Promise<void> {
   const connectionString = server.urlAt(server.port);
-  // One that was there before and one that comes anew: what a session remembers must not make it wrong either.
+  // One earlier session and one new one: the memory of a session must not cause a false alarm either.
   const ledger = connectLedger({ connectionString, poolSize: 1, log: silentLog });
   const check = async (after: string) => {
     made.checks += 1;
@@ -101,7 +101,7 @@ async function playRound(server: DatabaseCluster, round: number): Promise<void> 
   const isCrash = made.restarts * wanted.crashes >= made.crashes * wanted.restarts;
   const isWanted = isCrash ? made.crashes < wanted.crashes : made.restarts < wanted.restarts;
   const kind = isCrash === isWanted ? 'crashes' : 'restarts';
-  // In the middle of what others do.
+  // During the transactions of other sessions.
   const busy = await openTransactions(connectionString, 2);
   await ledger.close();
   await server.crash(kind === 'crashes' ? 'SIGKILL' : 'SIGQUIT');
@@ -110,7 +110,7 @@ async function playRound(server: DatabaseCluster, round: number): Promise<void> 
   await server.start();
 }
 
-/** Half of them by their server, half by themselves; each holds an address and rows that it has written. */
+/** Half of them end by their server, half by themselves; each holds an address and rows that it has written. */
 async function killSessions(server: DatabaseCluster, count: number): Promise<void> {
   if (count <= 0) return;
   const clients = await openTransactions(server.urlAt(server.port), count);

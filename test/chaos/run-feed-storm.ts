@@ -1,7 +1,7 @@
 /**
- * `npm run feed-storm -- [--changes N] [--kills N] [--crashes N] [--rows N] [--postgres DIR]`: changes rows from eight
- * connections while sequencers give the events their numbers, kills sequencers and crashes the server at even
- * distances, and asks afterwards whether each change was told once and in order. Ends with 1 where not.
+ * `npm run feed-storm -- [--changes N] [--kills N] [--crashes N] [--rows N] [--postgres DIR]`: changes rows on eight
+ * connections while sequencers number the events, kills sequencers and crashes the server at regular intervals, and
+ * checks afterwards that each change was reported once and in order. Exits with 1 otherwise.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ try {
   over.abort();
   await disturbed;
   await withLedger(({ db }) => numberEvents(db));
-  // Not on the ledger's connections, whose statements end after 60 s.
+  // Not on connections of the ledger, whose statements end after 60 s.
   found = await judgeFeed((text) => queryOnce(cluster.ownerUrl(), text), written);
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   process.stdout.write(`${JSON.stringify({ ...written, ...made, seconds, found })}\n`);
@@ -58,7 +58,7 @@ try {
 }
 process.exit(found.length === 0 ? 0 : 1);
 
-/** At even distances, as far as the events tell. */
+/** At regular intervals, counted in events. */
 async function disturb(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await delay(askPauseMs);

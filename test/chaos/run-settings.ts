@@ -25,13 +25,13 @@ export type RunSettings = {
 };
 
 const usualChains = [0, 60, 195, 501];
-/** Few, so that moves follow each other quickly: after each one every list of addresses is read anew. */
+/** Few chains, so that moves follow each other quickly: after each move every list of addresses is read again. */
 const movedChains = [60, 195];
-/** A chain that is being filled takes a connection of its own, in every process. */
+/** A chain that is being filled uses an extra connection in every process. */
 const manyChains = Array.from({ length: 10 }, (_, index) => index);
 
 /**
- * Chooses the request budget. The promises about the time after a move hold at 10 requests a second; with 100, moves
+ * Chooses the request budget. The guarantees for the time after a move hold at 10 requests a second; with 100, moves
  * follow each other faster.
  */
 function chooseBudget(focus: ChaosOptions['focus'], isOdd: boolean): number | undefined {
@@ -39,7 +39,10 @@ function chooseBudget(focus: ChaosOptions['focus'], isOdd: boolean): number | un
   return focus === null && isOdd ? 100 : undefined;
 }
 
-/** Short intervals, so that much happens in a minute; seeds differ in order of the lists and request budget. */
+/**
+ * Short intervals, so that many events fit into a minute; seeds differ in the order of the lists and the request
+ * budget.
+ */
 export function chooseSettings({ focus, seed, minutes, hasBooks }: ChaosOptions): RunSettings {
   const isAnswers = focus === 'answers';
   const isPosts = focus === 'posts';
@@ -51,7 +54,7 @@ export function chooseSettings({ focus, seed, minutes, hasBooks }: ChaosOptions)
   const pageSizeMax = isAnswers ? 20 : isMoves || hasBooks ? 200 : 50;
   return {
     history: hasBooks ? 100_000 : isAnswers ? 20_000 : isMoves ? 150 : 1_500,
-    // Two hundred thousand requests would keep one processor busy with their signatures alone.
+    // The signatures of two hundred thousand requests alone would occupy one processor.
     verifyShare: hasBooks ? 0.02 : isAnswers ? 0.1 : 1,
     slip44s,
     pageSizeMax,
@@ -63,14 +66,14 @@ export function chooseSettings({ focus, seed, minutes, hasBooks }: ChaosOptions)
     maxRps,
     consumers: isPosts ? { count: 4, pauseMs: 2 } : { count: 2, pauseMs: 150 },
     lifePauseMs: isMoves ? 4_000 : 200,
-    // Whole walks again and again: nothing else makes so many requests.
+    // Repeated full scans: no other setting sends as many requests.
     backfillArgs: isAnswers ? ['backfill', '--restart'] : ['backfill'],
     // Their start takes as much of the processor as a move.
     oneOffPauseMs: isMoves ? 30_000 : 2_000,
     rates: {
       bad: isAnswers ? 0.2 : focus === null ? 0.03 : isMoves ? 0.002 : 0.01,
       lostPost: isPosts ? 0.6 : focus === null ? 0.1 : 0.03,
-      // A refusal is followed by a pause of its own, which would be taken for a slow recovery.
+      // A refusal is followed by its own pause, which would look like a slow recovery.
       unsentPost: isMoves ? 0 : 0.03,
       pausing: isAnswers ? 0.05 : 1,
     },

@@ -6,7 +6,7 @@ export type LogFinding = { file: string; line: number; what: string };
 const crashes =
   /uncaughtException|unhandledRejection|UnhandledPromiseRejection|Uncaught |triggerUncaughtException|MaxListenersExceededWarning|FATAL ERROR|node:internal\/process|^(?:Type|Range|Reference|Syntax)Error\b/;
 
-/** A secret in the shapes in which a log might give it away; `bytes` where it is hex. */
+/** A secret in all forms in which a log might reveal it; `bytes` if it is hex. */
 function encodingsOf(name: string, secret: string): [string, string][] {
   const bytes = /^(?:[0-9a-f]{2}){16,}$/i.test(secret) ? Buffer.from(secret, 'hex') : null;
   const shapes = [
@@ -23,7 +23,7 @@ function encodingsOf(name: string, secret: string): [string, string][] {
   return [...new Set(shapes)].map((shape) => [shape, name]);
 }
 
-/** Looks through the files for secrets and for signs of a crash inside the program. */
+/** Searches the files for secrets and for signs of a crash inside the program. */
 export async function scanLogs(
   files: string[],
   secrets: Record<string, string>,

@@ -12,7 +12,7 @@ export type SmallDisk = {
   unmount(): void;
 };
 
-/** Mounts a tmpfs; undefined where this user must not, or the machine cannot. */
+/** Mounts a tmpfs; undefined if this user or machine cannot do it. */
 export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | undefined {
   mkdirSync(folder, { recursive: true });
   try {

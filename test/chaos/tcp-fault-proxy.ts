@@ -5,16 +5,16 @@ import { listen } from '../support/listen.ts';
 
 export type TcpFaultProxy = {
   port: number;
-  /** Cuts every connection with RST; for so long, each new one too. */
+  /** Resets every connection; during this time each new one too. */
   reset(forMs: number): Promise<void>;
-  /** Nothing passes in either direction, and nobody is told: new connections are taken and left alone. */
+  /** No data pass in either direction: new connections are accepted and get no data. */
   goSilent(forMs: number): Promise<void>;
   /** Every chunk arrives later. */
   slowDown(byMs: number, forMs: number): Promise<void>;
-  /** The server seems to end each connection, yet goes on listening to it; then they are cut. */
+  /** The server seems to end each connection, but continues to read from it; then they are cut. */
   halfClose(forMs: number): Promise<void>;
   connections(): number;
-  /** From now on another port stands behind it; what was connected is cut. */
+  /** From now on the proxy connects to another port; existing connections are cut. */
   turnTo(port: number): void;
   close(): Promise<void>;
 };
@@ -23,7 +23,7 @@ type Pair = { near: Socket; far: Socket };
 
 type State = { isRefusing: boolean; isSilent: boolean; delayMs: number; targetPort: number };
 
-/** Stands before a server on a port of 127.0.0.1. */
+/** A proxy before a server on a port of 127.0.0.1. */
 export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultProxy> {
   const pairs = new Set<Pair>();
   const state: State = { isRefusing: false, isSilent: false, delayMs: 0, targetPort };
@@ -98,7 +98,7 @@ export async function startTcpFaultProxy(targetPort: number): Promise<TcpFaultPr
   };
 }
 
-/** Acts as late as asked for at the moment, never before what was handed in earlier. */
+/** Acts after the current delay, and never before earlier data. */
 function inOrder(delayMs: () => number): (act: () => void) => void {
   const waiting: (() => void)[] = [];
   return (act) => {

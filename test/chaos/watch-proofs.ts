@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Oracle } from './oracle/oracle-types.ts';
 
-/** Looks again and again whether a list that the ledger calls complete is one that the service has shown. */
+/** Checks repeatedly that a list that the ledger calls complete is one that the service has shown. */
 export type ProofWatch = {
   /** Number of comparisons of a list that was called complete. */
   readonly compared: number;
-  /** Proofs that no list of the service stood behind. */
+  /** Proofs for which the service never showed such a list. */
   readonly falseProofs: string[];
   stop(): Promise<void>;
 };
@@ -41,7 +41,7 @@ export function watchProofs(database: pg.Pool, oracle: Oracle): ProofWatch {
   };
   const watching = (async () => {
     while (!state.isStopped && falseProofs.length < shownMax) {
-      // While the database is away, or has no tables yet, there is nothing to see.
+      // The tables cannot be read while the database is away or before they exist.
       await look().catch(() => undefined);
       await delay(pollMs);
     }

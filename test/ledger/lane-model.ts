@@ -1,4 +1,6 @@
-/** `engine.share_slots` and the row around it, in seconds of a virtual clock, and processes that take tickets of it. */
+/**
+ * Model of `engine.share_slots` and its row, in seconds of a virtual clock, and of processes that take its tickets.
+ */
 import { seededRandom } from '../support/seeded-random.ts';
 
 export type Ask = { lane: number; n: number; ahead: number; slot: number; passed: number[] };
@@ -6,7 +8,7 @@ export type Share = { granted: number; passedAfter: number[]; backIn: number };
 
 const horizons = [Number.POSITIVE_INFINITY, 0.09, 0.06, 0.03];
 
-/** As `engine.share_slots`; a test holds the two against each other. */
+/** Like `engine.share_slots`; a test compares the two. */
 export function shareSlots({ lane, n, ahead, slot, passed }: Ask): Share {
   const horizon = horizons[lane - 1] ?? 0;
   let granted = 0;
@@ -23,12 +25,12 @@ export function shareSlots({ lane, n, ahead, slot, passed }: Ask): Share {
   return { granted, passedAfter, backIn: Math.min(Math.max(backIn, 0.02), 5) };
 }
 
-/** One process’s demand in one lane. */
+/** Demand of one process in one lane. */
 export type Demand = {
   lane: number;
-  /** Requests that it has in flight or waiting at once. */
+  /** Maximum number of its requests in flight or waiting at once. */
   parallel: number;
-  /** Seconds from an answer to the next request; 0: it always has one more. */
+  /** Seconds from an answer to the next request; 0: it always has another one. */
   pause: number;
 };
 
@@ -36,17 +38,17 @@ export type Load = {
   slot: number;
   /** Seconds that an answer takes. */
   latency: number;
-  /** The most by which a process comes too late (s). */
+  /** Maximum delay of a process (s). */
   jitter: number;
   demands: Demand[];
   seconds: number;
   seed: number;
 };
 
-/** A request: its lane, when it was wanted, and the slot that it got. */
+/** A request: its lane, the time at which it was wanted, and its slot. */
 export type Going = { lane: number; askedAt: number; goAt: number };
 
-/** A process in one lane: the moments since when its requests wait, and those at which others end. */
+/** A process in one lane: the times since when its requests wait, and those at which others end. */
 type Asker = { demand: Demand; waiting: number[]; dueAt: number[]; askAt: number };
 
 /** Plays the load and returns all requests in the order of their slots. */
@@ -76,12 +78,12 @@ export function playLoad(load: Load): Going[] {
   }
 }
 
-/** A process whose requests wait comes back for all of them at once. */
+/** A process with waiting requests asks for all of them at once. */
 function nextAskOf({ waiting, dueAt, askAt }: Asker): number {
   return waiting.length > 0 ? askAt : Math.min(...dueAt);
 }
 
-/** As `ledger.take_tickets`. */
+/** Like `ledger.take_tickets`. */
 function ask(
   row: { nextSlotAt: number; passed: number[] },
   { at, lane, n }: { at: number; lane: number; n: number },

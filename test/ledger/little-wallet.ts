@@ -6,7 +6,7 @@ import type { TestLedger } from '../support/with-ledger.ts';
 
 export const day = Date.UTC(2026, 0, 2);
 
-/** A balance of a chain's coin; of a token where it has a contract. */
+/** A balance of a chain's coin, or of a token if it has a contract. */
 export function balance(
   symbol: string,
   amount: string,
@@ -17,7 +17,7 @@ export function balance(
   return { ...names, symbol, slip44, contractAddress, balance: amount, frozen: '0' };
 }
 
-/** Stores that 10 ETH and 100 USDT came, 30 USDT went for 0.02 ETH, and one deposit failed. */
+/** Stores deposits of 10 ETH and 100 USDT, a withdrawal of 30 USDT for a fee of 0.02 ETH, and a failed deposit. */
 export async function fillLittleWallet({ ledger: { db }, query }: TestLedger): Promise<void> {
   const rows = [
     { orderNo: 'd1', symbol: 'ETH', amount: '10.00', state: 'success', occurredAt: day },

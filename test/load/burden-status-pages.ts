@@ -12,23 +12,23 @@ export type Burden = {
 
 export type BurdenFigures = {
   requests: RequestFigures;
-  /** Answers to the listeners by status. */
+  /** Answers to the event stream clients by status. */
   listeners: Record<number, number>;
   eventKiB: number;
   slowReadersLeft: number;
-  /** Seconds that the server bore half a request, and how many it still bears. */
+  /** Seconds for which the server kept half a request, and the number that it still keeps. */
   halfOpen: { ended: number; left: number; longest: number };
   before: ProcessFigures;
   most: ProcessFigures;
-  /** While all troublesome clients still hang on. */
+  /** While all misbehaving clients are still connected. */
   after: ProcessFigures;
 };
 
 const paths = ['/', '/status.js', '/metrics', '/healthz', '/readyz'];
-/** Every GET of the mixture is answered so while the database is there. */
+/** Expected status for every GET of the mixture while the database is available. */
 export const wantedOutcomes = paths.map((path) => `${path} 200`);
 
-/** Loads a daemon's status pages with a steady mixture of requests, and with clients of the worst manners. */
+/** Loads a daemon's status pages with a steady mixture of requests, and with misbehaving clients. */
 export async function burdenStatusPages(
   daemon: { url: string; pid: number },
   burden: Burden,

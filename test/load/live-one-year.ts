@@ -26,7 +26,7 @@ type Measured = { sizes: Sizes; databaseMiB: number; metricsMs: number; statusMs
 
 const dayMs = 86_400_000;
 const monthDays = 30;
-/** Passes that send a request a day, with the default intervals. */
+/** Passes that send a request per day, with the default intervals. */
 const passesPerDay = 15_000;
 const growthMax = 1.3;
 const looks = 9;
@@ -36,15 +36,17 @@ const leastBytes = 2 * 1024 * 1024;
 const leastMs = 5;
 const secret = '6d59626f7ffffa64f8a6b36e9fcc9551b54a1dfebb973606d24578adecebfbaf';
 const retention = { runsMs: 30 * dayMs, resolvedMs: 365 * dayMs };
-/** A pass deletes at most 1,000 rows that are older than the retention; these many delete those of a day. */
+/**
+ * A pass deletes at most 1,000 rows that are older than the retention; this number of passes deletes those of a day.
+ */
 const deletingPasses = Math.ceil(passesPerDay / 1_000);
-/** Tables that have a row for each fact, and are kept for ever or for a year. */
+/** Tables with a row for each fact, kept for ever or for a year. */
 const growing = new Set([
   ...['transactions', 'transaction_changes', 'balance_changes', 'reconciliation_runs', 'addresses'],
   ...['daily_sums', 'coverage', 'coin_changes', 'stream_proofs'],
 ]);
 
-/** Plays a year over a fresh database; returns what has grown that should not. */
+/** Plays a year in a fresh database; returns the tables and figures with unwanted growth. */
 export async function liveOneYear(year: Year, folder: string): Promise<string[]> {
   const startMs = Date.now() - year.days * dayMs;
   const setClock = (atMs: number) => {
@@ -91,7 +93,7 @@ export async function liveOneYear(year: Year, folder: string): Promise<string[]>
       if (step % stepsPerDay !== 0) continue;
       await addPasses(ledger);
       while (await pruneEvents(ledger.db));
-      // Autovacuum takes a worker that has not begun after a minute for lost, which under this clock is each.
+      // Autovacuum gives up a worker that has not started after a minute; with this clock that is every worker.
       await queryOnce(server.url, 'vacuum (analyze)');
       const day = step / stepsPerDay;
       if (day % 30 === 0) process.stderr.write(`day ${day}\n`);
@@ -129,7 +131,7 @@ async function contextOver(ledger: Ledger, baseUrl: string) {
   );
 }
 
-/** The passes of the day that were left out, which found nothing. */
+/** The remaining passes of the day, which found nothing. */
 async function addPasses(ledger: Ledger): Promise<void> {
   await ledger.pool.query(
     `insert into ledger.sync_runs (job, started_at, finished_at, outcome, requests, rows_seen, rows_inserted, rows_updated)
@@ -184,7 +186,7 @@ function median(times: number[]): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 }
 
-/** Prints both measurements; returns what has grown beyond the rows that are kept. */
+/** Prints both measurements; returns the figures that have grown beyond the kept rows. */
 function describe(month: Measured, end: Measured): string[] {
   const findings: string[] = [];
   const line = (name: string, before: number, after: number, unit: string) =>
@@ -208,7 +210,7 @@ function describe(month: Measured, end: Measured): string[] {
   return findings;
 }
 
-/** A year in which nothing was stored would have grown nothing. */
+/** A year in which nothing was stored would show no growth. */
 async function missing(ledger: Ledger, count: number): Promise<string[]> {
   const { rows } = await ledger.pool.query(
     `select (select count(*) from ledger.transactions where is_final)::int as final,

@@ -1,6 +1,6 @@
 /**
  * `npm run load -- [--seconds 60] [--rps 1000]`: loads a daemon's status pages while it reads a history for the first
- * time, with clients of bad manners among the good ones. Prints the figures; exits 1 when something did not hold.
+ * time, with misbehaving clients among the good ones. Prints the figures; exits with 1 if a condition did not hold.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 });
 const seconds = bounded(values.seconds, 600);
 const rps = bounded(values.rps, 5_000);
-/** A detail is a request each, so this history lasts longer than the load. */
+/** Each detail is a request, so this history takes longer than the load. */
 const serviceRps = 200;
 const transactions = (seconds + 10) * serviceRps;
 const completeMs = 300_000;

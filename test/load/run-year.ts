@@ -1,8 +1,8 @@
 /**
- * `npm run year -- [--days N] [--coins N] [--per-day N]`: a wallet's year in about an hour. The clocks of this process and of
- * its PostgreSQL go forward by twelve hours at a time (libfaketime), and at each time all jobs run once. After a month
- * and at the end a daemon is started, and its `/metrics`, `status` and the sizes of the tables are measured. Ends with
- * 1 if anything but the rows that are kept for ever has grown by more than 1.3.
+ * `npm run year -- [--days N] [--coins N] [--per-day N]`: a wallet's year in about an hour. The clocks of this process
+ * and its PostgreSQL advance by twelve hours at a time (libfaketime), and all jobs run once at each time. After a
+ * month and at the end a daemon is started, and its `/metrics`, `status` and the sizes of the tables are measured.
+ * Exits with 1 if anything except the rows that are kept for ever has grown by more than a factor of 1.3.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ else {
   process.exit(findings.length === 0 ? 0 : 1);
 }
 
-/** Runs this program again, with a clock that it can set. Resolves to its exit code. */
+/** Runs this program again with an adjustable clock. Resolves to its exit code. */
 async function runUnderFakeClock(): Promise<number> {
   const library = fakeTimeLibrary();
   if (library === undefined) {

@@ -6,7 +6,7 @@ export type RequestFigures = {
   sent: number;
   /** Answers by `path status`, and failures by `path code`. */
   outcomes: Record<string, number>;
-  /** Requests that were due while too many were on their way already; they were left out. */
+  /** Requests that were skipped because too many were already in flight. */
   leftOut: number;
   p50Ms: number;
   p99Ms: number;
@@ -19,9 +19,9 @@ const socketsMax = 64;
 const answerMs = 30_000;
 
 /**
- * Sends GETs at a steady pace, as browsers do: one that meets a kept connection just as the server lets go of it is
- * sent again on another one. The pace stays, whatever the answers do: a server that slows down does not slow the load down with
- * it. The paths come in turn. Resolves when the last answer is there.
+ * Sends GETs at a steady rate, like browsers: a request on a kept connection that the server closes at that moment is
+ * sent again on another one. The rate does not depend on the answers: a slow server does not lower the load. The paths
+ * come in turn. Resolves when the last answer has arrived.
  */
 export async function sendSteadily(options: {
   url: string;

@@ -10,13 +10,13 @@ const connectionsOf = (url: string, count: number): Socket[] =>
   });
 
 export type HalfOpen = {
-  /** Seconds that the server bore each connection, of those that it has ended. */
+  /** Seconds for which the server kept each connection that it has ended. */
   endedAfter: number[];
   stillOpen(): number;
   leave(): void;
 };
 
-/** Connections that send half a request, or nothing at all, and then fall silent. */
+/** Connections that send half a request, or nothing at all, and then stay silent. */
 export function openHalf(url: string, count: number): HalfOpen {
   const endedAfter: number[] = [];
   const sockets = connectionsOf(url, count);
@@ -36,12 +36,12 @@ export function openHalf(url: string, count: number): HalfOpen {
 }
 
 export type SlowReaders = {
-  /** Those that the server has not cut off. */
+  /** Connections that the server has not cut. */
   stillOpen(): number;
   leave(): void;
 };
 
-/** Clients that read a byte a second: half of them ask for a few pages, half for more than the network holds. */
+/** Clients that read a byte per second: half of them request a few pages, half more than the network buffers hold. */
 export function readSlowly(url: string, count: number): SlowReaders {
   const request = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const sockets = connectionsOf(url, count);
@@ -62,13 +62,13 @@ export function readSlowly(url: string, count: number): SlowReaders {
 }
 
 export type Listeners = {
-  /** Number of listeners by the status of their answer: let in, or refused because there are too many. */
+  /** Number of event stream clients by the status of their answer: accepted, or refused because there are too many. */
   statuses: Record<number, number>;
   bytes: () => number;
   leave(): void;
 };
 
-/** Listeners of the event stream that read what they are told; resolves once all have an answer. */
+/** Clients of the event stream that read all events; resolves once all have an answer. */
 export async function listenToEvents(url: string, count: number): Promise<Listeners> {
   const statuses: Record<number, number> = {};
   const requests: ClientRequest[] = [];

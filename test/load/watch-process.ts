@@ -6,7 +6,7 @@ export type ProcessWatch = { most: ProcessFigures; now(): ProcessFigures; stop()
 
 const everyMs = 250;
 
-/** Notes the most memory and sockets that a process has at a time (Linux). */
+/** Records the maximum memory and sockets of a process (Linux). */
 export function watchProcess(pid: number): ProcessWatch {
   const most: ProcessFigures = { memoryMiB: 0, sockets: 0 };
   const now = () => ({ memoryMiB: memoryMiBOf(pid), sockets: socketsOf(pid) });

@@ -7,7 +7,7 @@ export const stepsPerDay = 2;
 export const stepMs = 86_400_000 / stepsPerDay;
 
 /**
- * Gives the service a wallet whose every row is computed from its number: even ones are deposits. The last quarter of a
+ * Gives the service a wallet whose rows are computed from their number: even ones are deposits. The last quarter of a
  * step's rows is confirming until the next step, and a success from then on, like all others.
  */
 export function createYearWorld({ coins, perDay }: Year, startMs: number, service: ListingService) {
@@ -18,7 +18,7 @@ export function createYearWorld({ coins, perDay }: Year, startMs: number, servic
   const settledSums = new Array<number>(coins).fill(0);
   const centsOf = (nth: number) => 100 + ((nth * 7_919) % 9_000);
   const coinOf = (nth: number) => Math.floor(nth / 4) % coins;
-  // A withdrawal takes a quarter, so that no balance falls below zero.
+  // A withdrawal takes a quarter of the balance, so that no balance falls below zero.
   const signed = (nth: number) => (nth % 2 === 0 ? centsOf(nth) : -Math.floor(centsOf(nth) / 4));
 
   function textOf(nth: number, isDetail: boolean): string {
@@ -61,7 +61,7 @@ export function createYearWorld({ coins, perDay }: Year, startMs: number, servic
 
   return {
     count: () => count,
-    /** Makes the rows of all steps up to this one; those of the steps before it succeed. */
+    /** Creates the rows of all steps up to this one; those of earlier steps succeed. */
     growUntil(step: number): void {
       count = step * perStep;
       for (; settled < count - perStep / 4; settled += 1) {

@@ -3,7 +3,7 @@ import { closeServer, listen } from '../support/listen.ts';
 
 export type DoublingProxy = { baseUrl: string; close(): Promise<void> };
 
-/** A proxy that delivers each request twice, and gives the second answer back. */
+/** A proxy that delivers each request twice, and returns the second answer. */
 export async function startDoublingProxy(target: string): Promise<DoublingProxy> {
   const { hostname, port } = new URL(target);
   const server = createServer(async (incoming, response) => {

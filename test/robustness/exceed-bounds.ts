@@ -3,7 +3,7 @@ import type { ListingService, PageAnswer } from '../support/listing-service.ts';
 
 type Draw = (max: number) => number;
 
-/** An answer that exceeds a bound; null: the honest page goes out. */
+/** An answer that exceeds a bound; null: the correct page is sent. */
 type Excess = { name: string; spoil(page: PageAnswer, draw: Draw): PageAnswer };
 
 const envelope = (data: string) => `{"code":0,"data":${data},"msg":""}`;
@@ -18,7 +18,7 @@ const withRows = (page: PageAnswer, rows: string[]): PageAnswer => ({
   rows: [...page.rows, ...rows],
 });
 
-/** Each bound of the table of limits, exceeded by an answer to a list; and odd answers of the largest size beside. */
+/** Each bound of the table of limits, exceeded by an answer to a list request, and odd answers of the largest size. */
 const listExcesses: Excess[] = [
   {
     name: 'answerBytes',
@@ -112,7 +112,7 @@ const listExcesses: Excess[] = [
       const { answerNames, answerValues } = limits;
       const names = Array.from(
         { length: (draw(2) === 0 ? answerNames : answerValues).max - 1_000 },
-        // Engines keep names that are no numbers in a dictionary, which is far dearer to build.
+        // Engines keep non-numeric names in a dictionary, which is far more expensive to build.
         (_, nth) => `"name-${nth}":1`,
       );
       return withRows(page, [`{${names.join(',')}}`]);
@@ -159,7 +159,7 @@ function balances(count: number, balance: string, first = 0): string {
   return JSON.stringify(rows);
 }
 
-/** Spoils a share of the service's answers, each bound at random. Returns how often each was exceeded. */
+/** Spoils a share of the service's answers, with a random bound each. Returns how often each was exceeded. */
 export function exceedBounds(
   service: ListingService,
   random: () => number,

@@ -16,12 +16,12 @@ export type HostileHistory = {
 type Row = { text: string; orderNo: string | null; stored: StoredRow; rejected: string[] };
 
 const hostileShare = 0.3;
-/** Differing twins stand on the same page: which one counts is then a matter of their order alone. */
+/** Differing twins are on the same page: their order alone decides which one counts. */
 const pageRows = 100;
 
 /**
  * A history of `count` rows of which three in ten are bad, of every kind, on both lists; the same for the same seed.
- * Behind some rows their twin follows, with the same key: P11. A row that its twin contradicts is a reject.
+ * Some rows are followed by a twin with the same key (P11). A row that its twin contradicts is a reject.
  */
 export function hostileHistory(count: number, seed: number, now: number): HostileHistory {
   const random = seededRandom(seed).next;
@@ -64,7 +64,7 @@ function hostileRow(nth: number, type: string, now: number, random: () => number
   return { text, orderNo: null, stored: {}, rejected: [`||${markOf(text)}`] };
 }
 
-/** A good row, but for what its kind replaces. */
+/** A good row, except for the fields that its kind replaces. */
 function goodRow(nth: number, type: string, now: number, kind: HostileKind = { fields: {} }): Row {
   const time = now - nth * 60_000;
   const given = kind.stored?.['amount'];

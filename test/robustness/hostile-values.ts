@@ -4,7 +4,7 @@ export type HostileKind = {
   fields: Record<string, string | null>;
   /** Columns of `ledger.transactions` that differ from those of a good row. */
   stored?: Record<string, string | null>;
-  /** Fields that are to be found in `rejects`. */
+  /** Fields that must be in `rejects`. */
   rejected?: string[];
 };
 
@@ -89,7 +89,7 @@ const textKinds: HostileKind[] = [
   },
 ];
 
-/** V12: fields that nobody has documented. */
+/** V12: undocumented fields. */
 const extraKinds: HostileKind[] = [
   { fields: { memo: '{"a":[1,0.10]}' } },
   { fields: { memo: `"${escapedNul}${escapedHalf}"`, ['k\0']: '1' } },
@@ -114,7 +114,7 @@ export const hostileKinds: HostileKind[] = [
   ...keyless,
 ];
 
-/** V10: odd orderNos that are keys like any others, byte for byte; `nth` makes them unlike one another. */
+/** V10: unusual orderNos that are valid keys, byte for byte; `nth` makes them distinct. */
 export const oddKeys: Array<(nth: number) => string> = [
   (nth) => `Case-${nth}`,
   (nth) => `case-${nth}`,
@@ -127,7 +127,7 @@ export const oddKeys: Array<(nth: number) => string> = [
   (nth) => `\u{1F600}${nth}`,
 ];
 
-/** Rows that are no objects at all; `nth` tells them apart. */
+/** Rows that are not objects; `nth` makes them distinct. */
 export const noRows: Array<(nth: number) => string> = [
   (nth) => String(nth),
   (nth) => `"tx-${nth}"`,

@@ -51,7 +51,7 @@ export class AddressList {
     this.#isAlive = isAlive;
   }
 
-  /** One pass, begun anew where another one has taken the list over; undefined: another process has it. */
+  /** One pass, started again if another process has taken over the list; undefined: another process has it. */
   async read(reader: Reader, pass: Pass): Promise<{ missing: number | null } | undefined> {
     for (;;) {
       const owner = await this.#takeLease(reader, pass);
@@ -137,7 +137,7 @@ export class AddressList {
     };
   }
 
-  /** Rows and state in one transaction, which only the holder of the lease may make. */
+  /** Rows and state in one transaction, which only the holder of the lease may commit. */
   async #commit(
     task: Task,
     owner: string,

@@ -1,6 +1,6 @@
 /**
- * Processes that call a failing service: the product's caller with its slots, deadlines and tickets, down to the bytes
- * it hands to the network.
+ * Processes that call a failing service: the product's request sender with its slots, deadlines and tickets, down to
+ * the bytes that it passes to the network.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { shareTickets, type TicketPort } from '../../src/ledger/ticket-source.ts';
@@ -29,7 +29,7 @@ type TicketFacts = { takenAt: number; owner: string };
 
 class BackoffWorld {
   readonly sim: Simulation;
-  /** Share of requests that fail, 0 to 1; at 1 the service never answers well. */
+  /** Share of requests that fail, 0 to 1; at 1 the service never succeeds. */
   readonly faultRate: number;
   readonly decisions: BackoffDecisions;
   ended = 0;
@@ -40,7 +40,7 @@ class BackoffWorld {
   #pausedUntil = 0;
   #pausedBy = '';
   #refusals = 0;
-  /** Process → pauses that the service asked it for and that it has not made yet. */
+  /** Pauses per process that the service requested and that are still due. */
   #asked = new Map<string, number[]>();
 
   constructor(sim: Simulation, decisions: BackoffDecisions) {
@@ -86,7 +86,7 @@ class BackoffWorld {
     if (tookMs > budgetMs) this.sim.violate(`${path} took ${tookMs} ms of ${budgetMs}`);
   }
 
-  /** Tickets and pauses, as `ledger.take_tickets` and `ledger.pause_requests` give them. */
+  /** Tickets and pauses with the results of `ledger.take_tickets` and `ledger.pause_requests`. */
   #tickets(task: Task, owner: string): TicketPort {
     const { sim } = this;
     return {
@@ -148,7 +148,7 @@ class BackoffWorld {
     });
   }
 
-  /** A pause is as long as the answer asked, or (0) as long as a repeat would have waited. */
+  /** A pause is as long as the answer requested, or (0) as long as the backoff would have been. */
   #checkPause(owner: string, ms: number): void {
     const asked = this.#asked.get(owner) ?? [];
     const index = asked.findIndex((each) => each === ms || (each === 0 && ms <= delayMaxMs));
@@ -181,7 +181,7 @@ function ok(text: string): Response {
   return answered(text, 200, { 'content-type': 'application/json' });
 }
 
-/** As the program's own fetch answers: read to its end. */
+/** Answers like the program's own fetch: with the whole body read. */
 function answered(text: string, status: number, headers: Record<string, string> = {}): Response {
   return new ReadResponse(Buffer.from(text), status, headers);
 }

@@ -1,6 +1,6 @@
 /**
  * Answers that overtake one another: list readers and detail workers write the same rows, each answer with the number
- * of its request. The ledger's rule says which one counts.
+ * of its request. The rule of the ledger decides which one counts.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import type { DetailTools } from '../../src/sync/details/detail-port.ts';
@@ -13,7 +13,7 @@ import { letTimeBe } from './virtual-time.ts';
 
 export type FenceDecisions = { syncDetails: typeof syncDetailsThrough; mayOverwrite: FenceRule };
 
-/** A dead worker's claim, a round of every job, and the longest way of an answer. */
+/** The claim of a dead worker, a round of every job, and the longest delay of an answer. */
 const settledWithinMs = 30_000 + 15_000 + 10_000 + 60_000;
 
 class FenceWorld {
@@ -52,7 +52,7 @@ class FenceWorld {
     if (this.sim.random.chance(0.3)) await this.sim.sleep(this.sim.random.below(5_000));
   }
 
-  /** The request of the next number, the service's answer, and its way back. */
+  /** The next request with its number, the answer of the service, and its way back. */
   async #ask<T>(task: Task, answer: () => T): Promise<{ observation: number; value: T }> {
     await this.sim.enter(task);
     this.#tickets += 1;
@@ -105,7 +105,7 @@ class FenceWorld {
     return { details, client: { getTransaction }, log: quietLog, settings: { concurrency: 1 } };
   }
 
-  /** Every row as the service has it, and complete: its detail was seen since it became final. */
+  /** Every row is complete and equal to the service: its detail was seen since it became final. */
   isSettled(): boolean {
     const { ledger, service, sim } = this;
     if (!this.isCalm) return false;

@@ -15,7 +15,7 @@ type Row = {
 
 export const finalState = 'success';
 
-/** The rows of `ledger.transactions` as far as fence and due times go. */
+/** The rows of `ledger.transactions`, as far as fencing and due times need them. */
 export class MemoryTransactions {
   readonly rows = new Map<string, Row>();
   readonly #sim: Simulation;
@@ -40,7 +40,7 @@ export class MemoryTransactions {
     }
   }
 
-  /** `run` runs a transaction, at a moment of its own. */
+  /** `run` runs a transaction at a time of its choice. */
   details(run: <T>(work: () => T) => Promise<T>): DetailPort {
     const now = this.#sim.now;
     return {
@@ -99,7 +99,7 @@ export class MemoryTransactions {
     return orderNos.flatMap((orderNo) => this.rows.get(orderNo) ?? []);
   }
 
-  /** An open row is looked at again after half the time it has stood still, 15 s to 1 h. */
+  /** An open row is checked again after half the time since its last change, 15 s to 1 h. */
   #nextCheck({ changedAt }: Row): number {
     const now = this.#sim.now();
     return now + Math.min(3_600_000, Math.max(15_000, (now - changedAt) / 2));

@@ -1,22 +1,22 @@
-/** The queue's schedules as BullMQ keeps them, and workers that take what is due. No job does anything. */
+/** The queue's schedules as BullMQ keeps them, and workers that take due jobs. The jobs do nothing. */
 import type { Simulation } from './simulation.ts';
 
-/** As `getJobSchedulers` tells it, and the id of the job of its next run. */
+/** A schedule as `getJobSchedulers` returns it, and the id of the job of its next run. */
 type Schedule = { key: string; every: number; next: number; nextId: string };
 type QueuedJob = { name: string; at: number; state: 'delayed' | 'active'; since: number };
 
-/** BullMQ gives back the job of a dead worker after this long. */
+/** BullMQ returns the job of a dead worker to the queue after this time. */
 const stalledMs = 120_000;
 
 export class ModelQueue {
   readonly schedules = new Map<string, Schedule>();
   readonly jobs = new Map<string, QueuedJob>();
   readonly sim: Simulation;
-  /** Wall time minus the simulation's time: what clock jumps change. */
+  /** Wall time minus simulated time; clock jumps change it. */
   offsetMs = 1_700_000_000_000;
   workers = 0;
   runs = 0;
-  /** Called when the next job is taken, before it has handed on its schedule; true: its worker dies. */
+  /** Called when the next job is taken, before it has scheduled its next run; true: its worker dies. */
   diesAtTake: () => boolean = () => false;
   #timer: number | null = null;
 
@@ -39,7 +39,7 @@ export class ModelQueue {
     this.arm();
   }
 
-  /** Waiting and delayed jobs go, their schedules stay. */
+  /** Removes waiting and delayed jobs, but not their schedules. */
   drain(): void {
     for (const [id, job] of this.jobs) if (job.state === 'delayed') this.jobs.delete(id);
     this.arm();
@@ -118,7 +118,7 @@ function dueAt({ state, at, since }: QueuedJob): number {
   return state === 'delayed' ? at : since + stalledMs;
 }
 
-/** As BullMQ names the job of a schedule's next run. */
+/** BullMQ's id for the job of a schedule's next run. */
 function idOf(name: string, next: number): string {
   return `repeat:${name}:${next}`;
 }

@@ -1,12 +1,15 @@
-/** A process of `npm run simulate`: argument 1 is its `Share`; tells the report of each scenario when it has been played. */
+/**
+ * A process of `npm run simulate`: argument 1 is its `Share`. Sends the report of each scenario once it has been
+ * played.
+ */
 import { allScenarios } from './all-scenarios.ts';
 import { runDays } from './run-scenario.ts';
 import type { ScenarioName } from './scenario.ts';
 
-/** Seeds from `seed` upward, as many as interleavings; `days` 0: no simulated days. */
+/** Seeds from `seed` upward, one per interleaving; `days` 0: no simulated days. */
 export type Share = { names: ScenarioName[]; seed: number; interleavings: number; days: number };
 
-// Stacks of errors that are part of the play would cost more than the play.
+// Stack traces of errors that are part of the simulation would cost more than the simulation.
 Error.stackTraceLimit = 0;
 
 const { names, seed, interleavings, days }: Share = JSON.parse(process.argv[2] ?? '');

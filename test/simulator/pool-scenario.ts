@@ -1,6 +1,6 @@
 /**
- * Daemons that fill one pool: the product's whole protocol, through its ports, over a service that loses answers,
- * refuses, and lists late what it has generated.
+ * Daemons that fill one pool: the product's whole protocol, through its ports, with a service that loses answers,
+ * refuses, and lists generated addresses late.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { fillPoolsThrough } from '../../src/sync/pools/fill-pools.ts';
@@ -18,10 +18,10 @@ const slip44 = 60;
 const dayMs = 86_400_000;
 
 const settleMs = 10_000;
-/** As the job sync-addresses by default. */
+/** The default of the job sync-addresses. */
 const listEveryMs = 600_000;
 const travelMaxMs = 900;
-/** Refusals hold a pool off for an hour at the most. */
+/** Refusals delay a pool by at most an hour. */
 const calmMaxMs = 3 * 3_600_000;
 
 class PoolWorld {
@@ -33,7 +33,7 @@ class PoolWorld {
   readonly target: number;
   isCalm = false as boolean;
   calmSince = 0;
-  /** Address → when it was generated; those of before the program's time included. */
+  /** Time at which each address was generated, including those from before the program. */
   readonly generated = new Map<string, number>();
   #ours = 0;
   #taken = 0;
@@ -41,10 +41,10 @@ class PoolWorld {
   #names = 0;
   #requests = 0;
   readonly #listLagMs: number;
-  /** The list shows new addresses only after it was believed: they are not ours then, but the ceiling holds. */
+  /** The list shows new addresses only after it was trusted: they are not ours then, but the ceiling holds. */
   readonly #isListLate: boolean;
 
-  /** The pauses of customers and daemons, at the longest. */
+  /** Maximum pauses of customers and daemons. */
   readonly #pauseMs: number;
 
   constructor(sim: Simulation, decisions: PoolDecisions, isScarce: boolean) {
@@ -64,7 +64,7 @@ class PoolWorld {
     for (let n = random.below(6); n > 0; n -= 1) this.generated.set(`old-${n}`, -1_000_000);
   }
 
-  /** Returns true if the database still sees a connection of that name. */
+  /** Returns true if the database still sees a connection with that name. */
   #isSeen(owner: string): boolean {
     for (const name of this.#alive.keys()) if (owner.startsWith(name)) return true;
     return false;
@@ -113,7 +113,7 @@ class PoolWorld {
     this.sim.kill(task);
     for (const [name, owner] of this.#alive) {
       if (owner !== task) continue;
-      // The server hears of it at once, or when the connection's keep-alive gives up.
+      // The server learns of it at once, or when the keep-alive of the connection times out.
       this.sim.setTimer(this.sim.random.pick([0, 5_000, 60_000]), () => {
         this.#alive.delete(name);
         return undefined;
@@ -140,7 +140,7 @@ class PoolWorld {
     };
   }
 
-  /** Each transaction is one step of the task, which may end after the commit and never hear of it. */
+  /** Each transaction is one step of the task, which may end after the commit without learning of it. */
   #port(task: Task, instance: string, client: PoolTools['client']): PoolPort {
     let shown: string | null = null;
     const run = async <T>(work: () => T): Promise<T> => {
@@ -238,7 +238,8 @@ class PoolWorld {
   }
 
   /**
-   * Returns true if the pool is as full as it may be, with nothing in doubt; reports a pool that is not full in time.
+   * Returns true if the pool is as full as allowed, without a request in doubt; reports a pool that is not full in
+   * time.
    */
   isOver(): boolean {
     const { pools, sim, maxPerDay } = this;
@@ -246,7 +247,7 @@ class PoolWorld {
     if (!pools.open(slip44)) {
       const { available, isFilling } = pools.facts(slip44, null);
       const isFull = available >= this.target;
-      // Above its threshold a pool rests.
+      // A pool above its threshold needs no request.
       if (isFull || !isFilling || pools.generated24h(slip44) >= maxPerDay) return true;
     }
     if (sim.now() > this.calmSince + calmMaxMs) {

@@ -8,17 +8,17 @@ export type RunOptions = { seed: number; interleavings: number };
 export type ScenarioReport = {
   scenario: ScenarioName | 'days';
   interleavings: number;
-  /** Virtual milliseconds, all runs together. */
+  /** Virtual milliseconds of all runs together. */
   simulatedMs: number;
   steps: number;
   tookMs: number;
-  /** Processor time, which others on the machine do not lengthen. */
+  /** Processor time, which other load on the machine does not lengthen. */
   processorMs: number;
-  /** The first run that broke a promise; its seed replays it. */
+  /** The first run that broke a guarantee; its seed replays it. */
   failure: { seed: number; violations: string[] } | null;
 };
 
-/** Plays the scenario under as many seeds as asked for, from `seed` upward, until one breaks a promise. */
+/** Plays the scenario with as many seeds as requested, from `seed` upward, until one breaks a guarantee. */
 export async function runScenario<D>(
   scenario: Scenario<D>,
   { seed, interleavings }: RunOptions,
@@ -30,7 +30,7 @@ export async function runScenario<D>(
       const sim = await scenario.play(seed + played, decisions);
       letTimeBe(undefined);
       if (note(sim)) return;
-      // Node's own loop is to turn now and then: garbage is collected and signals are heard.
+      // Node's own loop must run now and then, for garbage collection and signals.
       if (played % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   });
@@ -47,7 +47,7 @@ export async function runDays(
   });
 }
 
-/** `note` takes a run that has ended, and tells whether it broke a promise. */
+/** `note` records a run that has ended, and returns true if it broke a guarantee. */
 async function measured(
   scenario: ScenarioReport['scenario'],
   work: (note: (sim: Simulation) => boolean) => Promise<void>,

@@ -6,6 +6,6 @@ export type ScenarioName = 'walk' | 'fence' | 'pool' | 'watchdog' | 'backoff';
 export type Scenario<D> = {
   name: ScenarioName;
   decisions: D;
-  /** Builds a world from the seed, plays it to its end and notes every violation in the simulation. */
+  /** Builds a world from the seed, plays it to its end and records every violation in the simulation. */
   play(seed: number, decisions: D): Promise<Simulation>;
 };

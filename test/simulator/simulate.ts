@@ -26,7 +26,7 @@ if (names.length === 0) {
   process.exit(2);
 }
 
-// Beside this file, which is played compiled: a loader that keeps the names of functions costs a third of the pace.
+// Next to this file, which runs compiled: a loader that preserves function names costs a third of the speed.
 const playShare = new URL(import.meta.url.replace('simulate.', 'play-share.'));
 const seed = Number(values.seed);
 const interleavings = Number(values.interleavings);

@@ -8,25 +8,25 @@
  */
 import { type SeededRandom, scrambledRandom } from '../support/seeded-random.ts';
 
-/** Something that can be killed: a daemon, or one pass of it. */
+/** A part of the world that can be killed: a daemon, or one of its passes. */
 export type Task = { readonly name: string; isAlive: boolean; isEnded: boolean };
 
 export type Simulation = {
   readonly seed: number;
   readonly random: SeededRandom;
-  /** Virtual milliseconds since the run began; no clock jump moves it. */
+  /** Virtual milliseconds since the run began, unaffected by clock jumps. */
   now(): number;
-  /** A port call begins: goes on when the scheduler picks it. Never, once the task is dead. */
+  /** A port call begins: continues when the scheduler picks it, and never if the task is dead. */
   enter(task: Task): Promise<void>;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** `fire` returns 'quiet' when it has woken nobody. */
+  /** `fire` returns 'quiet' if it woke no task. */
   setTimer(ms: number, fire: Fire): number;
   clearTimer(id: number): void;
   start(name: string, work: (task: Task) => Promise<void>): Task;
   kill(task: Task): void;
-  /** Goes on until `isOver`, or until nothing can happen any more. */
+  /** Continues until `isOver`, or until no task can run any more. */
   drive(isOver: () => boolean): Promise<void>;
-  /** Told after every step. */
+  /** Called after every step. */
   onStep(check: () => void): void;
   violate(what: string): void;
   readonly violations: string[];
@@ -138,7 +138,7 @@ export function createSimulation(seed: number, options: SimulationOptions = {}):
   return simulation;
 }
 
-/** Keeps the timers in the order of their time, equal ones in the order they were made. */
+/** Keeps the timers in the order of their time, equal ones in the order of their creation. */
 function push(timers: Timer[], timer: Timer): void {
   let low = 0;
   let high = timers.length;

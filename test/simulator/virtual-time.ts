@@ -1,13 +1,13 @@
 /**
- * Puts Node's own timers under a simulation's clock while it runs: the product's sleeps, deadlines and watchdog are
- * run as they are. Node is replaced here, nothing of ours.
+ * Runs Node's own timers on the clock of a simulation, so that the product's sleeps, deadlines and watchdog run
+ * unchanged. Only Node is replaced, none of our code.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Simulation } from './simulation.ts';
 
 let current: Simulation | undefined;
 
-/** Runs `work` with Node's timers handed to whatever simulation `letTimeBe` named last. */
+/** Runs `work` with Node's timers assigned to the simulation that `letTimeBe` named last. */
 export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
   const promises = createRequire(import.meta.url)('node:timers/promises');
   const real = {
@@ -47,7 +47,7 @@ export async function withVirtualTime<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** From now on time is this simulation's; undefined: Node's own. */
+/** Uses the time of this simulation from now on; undefined: Node's own. */
 export function letTimeBe(simulation: Simulation | undefined): void {
   current = simulation;
 }

@@ -1,6 +1,6 @@
 /**
- * Daemons that read one moving list: the product's passes and its page reader, over a service whose rows arrive, come
- * late and vanish between any two requests, and whose answers come in any order.
+ * Daemons that read one moving list: the product's passes and page reader, with a service whose rows arrive, appear
+ * late and vanish between any two requests, and whose answers arrive in any order.
  */
 import { LedgerError } from '../../src/kernel/errors.ts';
 import { efforts } from '../../src/sync/list/doubt.ts';
@@ -27,7 +27,7 @@ class WalkWorld {
   readonly model: ListModel;
   readonly sim: Simulation;
   readonly decisions: WalkDecisions;
-  /** Without removals, lags and changing grids every promise holds in full. */
+  /** Without removals, lags and changing page boundaries every guarantee holds in full. */
   readonly isStrict: boolean;
   readonly concurrency: number;
   isCalm = false as boolean;
@@ -64,13 +64,13 @@ class WalkWorld {
     this.isCalm = true;
   }
 
-  /** One daemon: a pass after the other, until the list is calm and proven. */
+  /** One daemon: one pass after the other, until the list no longer changes and is proven. */
   async daemon(task: Task): Promise<void> {
     while (!this.isSettled) {
       await this.sim.enter(task);
       const isHeld = this.#lease?.isAlive && !this.sim.random.chance(0.02);
       if (isHeld) {
-        // Waiting costs the loser nothing but turns; time must pass for the holder to go on.
+        // Waiting costs the loser only turns; time must pass so that the holder can continue.
         await this.sim.sleep(500);
         continue;
       }
@@ -97,7 +97,7 @@ class WalkWorld {
     }
     if (!wasCalm) return;
     this.#passesInCalm += 1;
-    // Rows that vanished during a walk are taken as they are until the audit comes by: proof and counts wait for it.
+    // Rows that vanished during a scan stay listed until the audit reads them: proof and counts wait for it.
     const isRested = verdict.isComplete || (!this.isStrict && (verdict.missing ?? 0) < 0);
     if (isRested) {
       this.#mustHold(atStart, 'settled');
@@ -107,12 +107,12 @@ class WalkWorld {
     }
   }
 
-  /** Rows that were listed when the pass began and still are: there throughout, for none comes back. */
+  /** Rows that were listed when the pass began and still are; none returns, so they were there throughout. */
   #mustHold(atStart: string[], what: string): void {
     const { ledger, rows, wronglyUnlisted } = this.model;
     const listed = new Set(rows.map((row) => row.key));
     const lost = atStart.filter((key) => listed.has(key) && !ledger.has(key));
-    // A row that vanished and is still counted hides a missing one: counts cannot tell them apart.
+    // A row that vanished and is still counted hides a missing one: counts cannot distinguish them.
     const hidden = [...ledger.keys()].filter((key) => !listed.has(key)).length;
     if (lost.length > hidden)
       this.sim.violate(`${what}, but ${lost[0]} was listed throughout and is missing`);

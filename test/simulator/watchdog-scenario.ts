@@ -1,6 +1,6 @@
 /**
- * Daemons that share a queue: the product's watchdog and its repairs, while the queue is flushed, drained and stopped
- * up, clocks jump and daemons die.
+ * Daemons that share a queue: the product's watchdog and its repairs, while the queue is flushed, drained and blocked,
+ * clocks jump and daemons die.
  */
 import { keepSchedules } from '../../src/queue/keep-schedules.ts';
 import type { JobQueue } from '../../src/queue/open-queue.ts';
@@ -16,7 +16,7 @@ import { letTimeBe } from './virtual-time.ts';
 export type WatchdogDecisions = { keepSchedules: typeof keepSchedules };
 
 const watchdogMs = 15_000;
-/** A pass that hangs is given up after this. */
+/** Time limit of a hanging pass. */
 const hangMs = 60_000;
 /** Upper bound (ms) of the time for which a dead worker holds a job before its schedule is corrected. */
 const abandonedMs = 180_000;
@@ -88,7 +88,7 @@ class WatchdogWorld {
     });
   }
 
-  /** From now on, and `ms` more, the schedules may be wrong. */
+  /** From now on, and for `ms` more, the schedules may be wrong. */
   #disturb(ms: number): void {
     this.#disturbedUntil = Math.max(this.#disturbedUntil, this.sim.now() + ms);
   }
@@ -126,7 +126,10 @@ class WatchdogWorld {
     };
   }
 
-  /** Two watchdog periods after the last disturbance each schedule has its one run ahead, and no other is there. */
+  /**
+   * Two watchdog periods after the last disturbance each schedule has exactly one next run, and no other schedule
+   * exists.
+   */
   check(): void {
     const { sim } = this;
     const isDue = sim.now() > this.#disturbedUntil + 2 * watchdogMs + 1;
@@ -150,7 +153,7 @@ class WatchdogWorld {
     return undefined;
   }
 
-  /** A second run ahead of one schedule. */
+  /** A second next run of one schedule. */
   #surplus(): string | undefined {
     const { queue } = this;
     if (queue.jobs.size <= jobs.length) return undefined;
@@ -205,7 +208,7 @@ class WatchdogWorld {
     return {
       exclusively: async (work) => {
         while (this.#locked !== null) await this.sim.sleep(100);
-        // Nobody takes a lock for a process that died waiting.
+        // A process that died while waiting acquires no lock.
         if (!task.isAlive) return await new Promise(() => undefined);
         this.#locked = task;
         try {
@@ -225,7 +228,7 @@ async function playWith(seed: number, decisions: WatchdogDecisions, options: Opt
   const world = new WatchdogWorld(sim, options, decisions);
   for (let n = 0; n < options.daemons; n += 1) world.startDaemon();
   world.disturbLater();
-  // A year has ten million steps; what is wrong for a second time is found at the eighth as well.
+  // A year has ten million steps; a persistent fault is found at the eighth check as well.
   const checkedEvery = options.isFine ? 1 : 8;
   sim.onStep(() => {
     if (sim.steps() % checkedEvery === 0) world.check();
@@ -243,7 +246,7 @@ export const watchdogScenario: Scenario<WatchdogDecisions> = {
   },
 };
 
-/** Days of scheduling under one seed, disturbed about hourly. */
+/** Days of scheduling with one seed and a disturbance about every hour. */
 export async function playDays(seed: number, days: number, decisions = watchdogScenario.decisions) {
   const options = { durationMs: days * dayMs, daemons: 2, calmMs: 3_600_000, isFine: false };
   return await playWith(seed, decisions, options);

@@ -13,7 +13,7 @@ const bytes = (...parts: (number | Uint8Array)[]) =>
   new Uint8Array(parts.flatMap((part) => (typeof part === 'number' ? [part] : [...part])));
 const hexOf = (data: Uint8Array) => Buffer.from(data).toString('hex');
 
-/** Some payloads begin with zeros, as numbers in short form do. */
+/** Some payloads begin with zeros, like short numbers. */
 const number32 = fc
   .tuple(payload(32), fc.integer({ min: 0, max: 20 }), fc.boolean())
   .map(([data, zeros, isShort]) => (isShort ? data.fill(0, 0, zeros) : data));

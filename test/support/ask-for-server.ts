@@ -1,7 +1,6 @@
 /**
- * The address of a server that the run starts and stops: its one PostgreSQL, or a Redis of the caller's own; or the
- * name of the database on the tests' PostgreSQL that has the program's schema.
- * Undefined where the run has none to offer.
+ * The address of a server that the run starts and stops: its PostgreSQL, or a Redis for the caller; or the name of the
+ * database with the program's schema on the tests' PostgreSQL. Undefined if the run has none to offer.
  */
 export async function askForServer(
   kind: 'postgres' | 'redis' | 'template',

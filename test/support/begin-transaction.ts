@@ -3,7 +3,7 @@ import { findingByKey } from '../../src/ledger/transactions/transaction-statemen
 import { until } from './until.ts';
 import type { TestLedger } from './with-ledger.ts';
 
-/** Runs `work` in a transaction, as a store does, and leaves it open until `commit`. */
+/** Runs `work` in a transaction, like a store does, and leaves it open until `commit`. */
 export async function beginTransaction(
   { transaction }: Ledger,
   work: (db: LedgerDb) => Promise<unknown>,
@@ -29,7 +29,7 @@ export async function beginTransaction(
   };
 }
 
-/** Waits until so many sessions of the database wait for a lock. */
+/** Waits until this number of sessions of the database wait for a lock. */
 export async function untilBlocked({ query }: TestLedger, sessions = 1): Promise<void> {
   await until(async () => {
     const blocked = await query(`select from pg_stat_activity

@@ -5,7 +5,7 @@ import { programOnPath } from './program-on-path.ts';
 
 const run = promisify(execFile);
 
-/** The programs that read the journals; undefined where this machine has none. */
+/** The programs that read the journals; undefined if they are not installed. */
 export const bookTools = {
   hledger: programOnPath(['hledger']),
   beancount: programOnPath(['bean-check']),
@@ -20,7 +20,7 @@ const words: Record<BookTool, string[]> = {
   ledger: ['--pedantic', '-f', 'JOURNAL', 'balance'],
 };
 
-/** Lets the tool judge a journal: empty when it accepts it, else what it says. */
+/** Checks a journal with the tool: empty if it accepts the journal, otherwise its message. */
 export function judgeJournal(tool: BookTool, journal: string): Promise<string> {
   return call(tool, words[tool], journal).then(
     () => '',
@@ -30,8 +30,8 @@ export function judgeJournal(tool: BookTool, journal: string): Promise<string> {
 }
 
 /**
- * Empty when the tool keeps these balances in custody, coin by coin and to the last digit, and no others; else what it
- * has instead. The balances have no zeros at their ends.
+ * Empty if the tool has exactly these balances in custody, coin by coin and to the last digit; otherwise the tool's
+ * balances. The balances have no trailing zeros.
  */
 export async function judgeBalances(
   tool: BookTool,
@@ -67,7 +67,7 @@ async function judgeDeclared(path: string, balances: Map<string, string>): Promi
   return await judgeJournal('beancount', copy);
 }
 
-/** Sums of an account as the tool prints them, by commodity as the journal writes it. */
+/** Sums of an account as the tool prints them, by the commodity names of the journal. */
 export async function sumsOf(
   tool: 'hledger' | 'ledger',
   journal: string,
@@ -95,7 +95,7 @@ async function call(tool: BookTool, args: string[], journal: string): Promise<st
   return stdout;
 }
 
-/** `"account","commodity","sum"`, a quote within being two. */
+/** `"account","commodity","sum"`, with a doubled quote for a quote. */
 function hledgerPair(line: string): [string, string] {
   const [, commodity = '', sum = ''] = line.slice(1, -1).split('","');
   return [commodity.replaceAll('""', '"'), sum];

@@ -6,7 +6,7 @@ import { type Service, withService } from './with-service.ts';
 const hourMs = 3_600_000;
 const places = 30;
 
-/** References as customers choose them: some are no legal account name of any format. */
+/** References as customers choose them: some are not valid account names in any format. */
 const references = [
   'C-42',
   'alice',
@@ -21,8 +21,8 @@ const references = [
 ];
 
 /**
- * A ledger after a backfill from a failing service: two years, with pending and failed transactions, customers, and the
- * balances that a daemon would have read at the end of each UTC day. They are summed up from the service's own
+ * A ledger after a backfill from a failing service: two years, with pending and failed transactions, customers, and
+ * the balances that a daemon would have read at the end of each UTC day. They are sums of the service's own
  * transactions.
  */
 export async function withBookedWallet(transactions: number): Promise<Service> {
@@ -48,7 +48,7 @@ export async function withBookedWallet(transactions: number): Promise<Service> {
   return service;
 }
 
-/** Balance of each coin at the end of each UTC day on which it moved, today left out. */
+/** Balance of each coin at the end of each UTC day with a movement, except today. */
 function dailyBalances({ sandbox }: Service): { symbol: string; day: string; balance: string }[] {
   const today = new Date().toISOString().slice(0, 10);
   const sums = new Map<string, bigint>();

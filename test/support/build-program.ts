@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build, type Plugin, stop } from 'esbuild';
 import { bundledProgram, bundleFolder, compiledProgram } from './bundled-program.ts';
 
-/** Packages that load files of their own at run time, or share what they register. */
+/** Packages that load files at run time, or share a registry. */
 const external = [
   '@opentelemetry/*',
   'bullmq-otel',
@@ -14,14 +14,14 @@ const external = [
   'pg-native',
 ];
 
-/** The function that test/support/start-bundle.cjs calls, and what a script has instead of `import.meta`. */
+/** The function that test/support/start-bundle.cjs calls, and the replacement of `import.meta` in a script. */
 const scriptStart = `(function (require, module, importModule, __filename, __dirname) {
 const { pathToFileURL: urlOf } = require('node:url');
 const ownUrl = urlOf(__filename).href, resolveUrl = (name) => urlOf(require.resolve(name)).href;`;
 
 /**
- * V8 keeps the code of scripts only, and what it has kept cannot import. The entry, which awaits at the top level,
- * becomes a function; a module that only the user names is imported by test/support/start-bundle.cjs.
+ * V8 caches only the code of scripts, and cached code cannot import. The entry, which awaits at the top level, becomes
+ * a function; test/support/start-bundle.cjs imports modules that only the user names.
  */
 const modulesAsScript: Plugin = {
   name: 'modules-as-script',
@@ -39,8 +39,8 @@ const modulesAsScript: Plugin = {
 };
 
 /**
- * Compiles the program, and bundles it with its packages for the tests that start many processes. Types are for
- * `npm run check`.
+ * Compiles the program, and bundles it with its packages for the tests that start many processes. `npm run check`
+ * checks the types.
  */
 export async function setup(): Promise<void> {
   execFileSync(
@@ -49,7 +49,7 @@ export async function setup(): Promise<void> {
     { stdio: 'inherit' },
   );
   mkdirSync(bundleFolder, { recursive: true });
-  // Removes the kept code alone, because another run beside this one may use the program.
+  // Removes only the cached code, because a concurrent run may use the program.
   for (const name of readdirSync(bundleFolder).filter((file) => file.endsWith('.code')))
     rmSync(join(bundleFolder, name), { force: true });
   await build({

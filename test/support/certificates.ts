@@ -14,7 +14,7 @@ export function makeAuthority(name: string): Authority {
   return { name, privateKey, pem: certificateOf(wish, publicKey, privateKey) };
 }
 
-/** A certificate for an address of the loopback; without an issuer it is signed by itself. */
+/** A certificate for an address of the loopback; self-signed if there is no issuer. */
 export function makeCertificate(wish: Wish): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return {

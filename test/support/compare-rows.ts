@@ -2,7 +2,7 @@ import type { SandboxWallet } from '../../src/sandbox/sandbox-wallets.ts';
 
 type Query = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** A wallet's rows in the form of `rowsOfService`, to be compared field for field, digit for digit. */
+/** A wallet's rows in the form of `rowsOfService`, for a comparison field by field and digit by digit. */
 export function rowsOfLedger(query: Query, wallet = 'main'): Promise<Record<string, unknown>[]> {
   return query(`
     select order_no as "orderNo", symbol, tx_hash as "txHash", request_id as "requestId",

@@ -8,7 +8,7 @@ const engineMs = 5_000;
 const pullMs = 60_000;
 const startMs = 20_000;
 
-/** A throw-away server of the tests' own. */
+/** A temporary server of the tests. */
 export type TestServer = { url: string; close(): Promise<void> };
 
 /**
@@ -28,7 +28,7 @@ export async function hasImage(image: string): Promise<boolean> {
   }).then(Boolean);
 }
 
-/** Forgets everything in a crash, like the embedded one. Null, with a line that says why, where it does not start. */
+/** Loses everything in a crash, like the embedded one. Null, with a printed reason, if it does not start. */
 export async function startPostgresContainer(): Promise<TestServer | null> {
   const settings = [
     'fsync=off',
@@ -43,7 +43,7 @@ export async function startPostgresContainer(): Promise<TestServer | null> {
   return container && { url: container.getConnectionUri(), close: () => stop(container) };
 }
 
-/** Keeps nothing. Null, with a line that says why, where it does not start. */
+/** Stores nothing. Null, with a printed reason, if it does not start. */
 export async function startRedisContainer(): Promise<TestServer | null> {
   const container = await start(
     redisImage,

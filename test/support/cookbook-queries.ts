@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** `name`: the question, which is its heading. */
+/** `name`: the question in its heading. */
 export type CookbookQuery = { name: string; sql: string };
 
 const cookbook = new URL('../../docs/cookbook.md', import.meta.url);

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { listen } from './listen.ts';
 
 export type StatementCounter = {
-  /** The database's address, through the counter. */
+  /** The address of the database, through the counter. */
   url: string;
   /** Number of executions of each statement, by its text in single spaces. */
   counts: Map<string, number>;
@@ -12,7 +12,7 @@ export type StatementCounter = {
   close(): Promise<void>;
 };
 
-/** Stands between clients and a server of PostgreSQL, and counts the statements that pass (protocol 3.0). */
+/** A proxy between clients and a PostgreSQL server that counts the statements (protocol 3.0). */
 export async function countStatements(target: string): Promise<StatementCounter> {
   const { hostname, port } = new URL(target);
   const counts = new Map<string, number>();
@@ -54,7 +54,7 @@ export async function countStatements(target: string): Promise<StatementCounter>
   };
 }
 
-/** Reads what a client sends, and reports the text of each statement that it executes. */
+/** Reads the messages of a client, and reports the text of each statement that it executes. */
 function createReader(onStatement: (text: string) => void): (chunk: Buffer) => void {
   const prepared = new Map<string, string>();
   let waiting = Buffer.alloc(0);

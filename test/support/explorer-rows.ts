@@ -1,6 +1,6 @@
 import type { TransactionFilter } from '../../src/ledger/reports/explorer/list-transactions.ts';
 
-/** Lists all transactions but those that a given filter leaves out. */
+/** Lists all transactions except those that a given filter leaves out. */
 export function filterBy(given: Partial<TransactionFilter> = {}): TransactionFilter {
   const none = { stream: null, state: null, coin: null, chain: null, address: null, before: null };
   return {
@@ -15,7 +15,7 @@ export function filterBy(given: Partial<TransactionFilter> = {}): TransactionFil
   };
 }
 
-/** Statement that fills a ledger as one of three years' age: `rows` transactions of 100 coins. */
+/** Statement that fills a ledger with three years of history: `rows` transactions of 100 coins. */
 export function manyRows(rows: number): string {
   return `
     insert into ledger.transactions (order_no, stream, symbol, amount, type, state, is_final, is_success, to_address,

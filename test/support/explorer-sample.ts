@@ -1,6 +1,6 @@
 const odd = '<b>&"\'\u202e';
 
-/** Statements that fill a ledger so that each page has something to show, much of it hostile. */
+/** Statements that fill a ledger so that each page has content, much of it hostile. */
 export const explorerSample = `
     insert into ledger.balances (slip44, symbol, contract_address, name, chain_name, balance, frozen, observed_at, changed_at, observation)
     values (0, 'BTC', '', 'Bitcoin', 'Bitcoin', 1234567.50, 0.000000000012, now(), now(), 1),
@@ -37,7 +37,7 @@ export const explorerSample = `
     select 'details', now(), now(), case when n = 1 then 'failed' else 'done' end, 1, 2, 3, 4, case when n = 1 then 'HTTP <500>' end
       from generate_series(1, 60) as n`;
 
-/** Each page to look things up, with the sample in the ledger. */
+/** Each page of the explorer, with the sample in the ledger. */
 export const explorerPages = [
   '/transactions',
   '/transactions/order%201%2Fa',

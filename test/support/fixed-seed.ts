@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /**
- * One seed for all properties, so that a run that passed passes again: a rare case must not fail a change that has
- * nothing to do with it. `FAST_CHECK_SEED=<number>` looks at other cases.
+ * One seed for all properties, so that a run that passed passes again: a rare case must not fail an unrelated change.
+ * `FAST_CHECK_SEED=<number>` tries other cases.
  */
 fc.configureGlobal({ seed: Number(process.env['FAST_CHECK_SEED'] ?? 20_261_122) });

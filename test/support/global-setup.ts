@@ -25,9 +25,9 @@ const given = {
 const opened: Promise<TestServer | null>[] = [];
 
 /**
- * Says what the tests run against, and serves it to the test files, which ask under TEST_SERVER_BROKER: the address
- * of the run's one PostgreSQL, started for the first that asks, and of a Redis of the asker's own, if there is one; and
- * the name of the database that tests' databases are copied from.
+ * Prints the servers of the run and serves them to the test files, which request them under TEST_SERVER_BROKER: the
+ * address of the one PostgreSQL, started at the first request; that of a Redis for the caller, if there is one; and
+ * the name of the database from which tests copy theirs.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const [postgresInDocker, redisInDocker] = await Promise.all([
@@ -51,7 +51,7 @@ export async function setup(): Promise<() => Promise<void>> {
       (error) => response.writeHead(500).end(String(error)),
     );
   });
-  // An idle connection stays open: a busy asker might send its next request just as it is closed.
+  // Idle connections stay open: a busy caller might send its next request at the moment of the close.
   broker.keepAliveTimeout = 0;
   const port = await listen(broker);
   process.env['TEST_SERVER_BROKER'] = `http://127.0.0.1:${port}`;
@@ -68,7 +68,7 @@ function createPostgresOffer(inDocker: boolean): () => Promise<TestServer> {
   return () => (server ??= start());
 }
 
-/** The name of a database with the program's schema, made for the first that asks, which others are copied from. */
+/** The name of a database with the program's schema, created at the first request and copied for others. */
 function createTemplateOffer(postgres: () => Promise<TestServer>): () => Promise<TestServer> {
   const make = async (): Promise<TestServer> => {
     const server = given.postgres
@@ -102,7 +102,7 @@ async function compactCatalogs({ pool }: Ledger): Promise<void> {
   for (const { name } of rows) await pool.query(`vacuum full ${name}`);
 }
 
-/** Where the first does not start, nothing tries again. */
+/** If the first one does not start, no other is tried. */
 function createRedisOffer(): () => Promise<TestServer | null> {
   let first: Promise<TestServer | null> | undefined;
   return () => {

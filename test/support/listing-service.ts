@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { closeServer, listen } from './listen.ts';
 
-/** A page before it goes out: what it says of itself, and its rows as JSON text; or the whole answer instead. */
+/** A page before it is sent: its page fields, and its rows as JSON text; or the whole answer instead. */
 export type PageAnswer = {
   pageNo: unknown;
   pageSize: unknown;
@@ -23,14 +23,14 @@ export type ListingService = {
   snapshots: { balance: string; coin: string };
   /** Path and query of every request so far. */
   asked: string[];
-  /** Says of a request, by path and query, that it is answered with HTTP 500 or that its connection is reset. */
+  /** Returns for a request, by path and query, that it is answered with HTTP 500 or that its connection is reset. */
   fault: (asked: string) => 'http-500' | 'reset' | null;
-  /** Changes a page on its way out. */
+  /** Changes a page before it is sent. */
   twist: (page: PageAnswer, asked: Asked) => PageAnswer | Promise<PageAnswer>;
   close(): Promise<void>;
 };
 
-/** A service that holds whatever JSON text a test puts in, well-formed rows or not. It looks at no signature. */
+/** A service that serves any JSON text of a test, with valid rows or not. It checks no signature. */
 export async function startListingService(): Promise<ListingService> {
   const parts: Omit<ListingService, 'baseUrl' | 'close'> = {
     lists: new Map(),

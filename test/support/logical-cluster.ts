@@ -27,7 +27,7 @@ export async function subscribe({ cluster, query }: Published, role = 'postgres'
   const [, options = ''] = /`pg_dump (--schema-only -n ledger[^`]*)`/.exec(runbook()) ?? [];
   const schema = await runTool('pg_dump', [...options.split(/\s+/), cluster.url()]);
   const copy = cluster.url('copy');
-  // Without the lines for psql alone.
+  // Without the lines for psql only.
   await onDatabase(copy, (client) => client.query(schema.replaceAll(/^\\.*$/gm, '')));
   // Within one cluster, CREATE SUBSCRIPTION would wait for its own transaction when it creates the slot.
   await query(`select pg_create_logical_replication_slot('copy', 'pgoutput')`);

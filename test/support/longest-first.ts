@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take a minute or more beside three others, mostly of waiting. */
+/** Files that take a minute or more next to three others, mostly waiting. */
 const longest = [
   'chaos/chaos.test.ts',
   'e2e/database-troubles.test.ts',
@@ -21,7 +21,7 @@ const longest = [
   'chaos/oracle.test.ts',
 ];
 
-/** A fresh checkout knows no durations: what takes longest must not begin last. */
+/** A fresh checkout knows no durations: the slowest files must not start last. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {

@@ -17,7 +17,7 @@ export type Harness = {
   attempts: Array<{ endpoint: string; outcome: string; seconds: number }>;
 };
 
-/** A client with quick retries, tickets of its own and a log that a test can read. */
+/** A client with quick retries, its own tickets and a log that a test can read. */
 export async function makeClient(
   baseUrl: string,
   options: Partial<WalletClientOptions> = {},

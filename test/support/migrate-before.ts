@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/connection/connect-ledger.ts';
 type Journal = { entries: { tag: string }[] };
 
 /**
- * Applies the migrations before the one of this name, as an earlier version of the program left the schema. Returns
+ * Applies the migrations before the one with this name, for the schema of an earlier version of the program. Returns
  * their number.
  */
 export async function migrateBefore({ db }: Ledger, name: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-/** Runs `work` on a connection of its own. */
+/** Runs `work` on a new connection. */
 export async function onDatabase<T>(
   connectionString: string,
   work: (client: Client) => Promise<T>,
@@ -15,7 +15,7 @@ export async function onDatabase<T>(
   }
 }
 
-/** The rows of one statement, on a connection of its own. */
+/** The rows of one statement, on a new connection. */
 export function queryOnce<Row extends object = Record<string, unknown>>(
   connectionString: string,
   statement: string,

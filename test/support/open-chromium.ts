@@ -10,7 +10,7 @@ export function chromiumProgram(): string | undefined {
   return programOnPath(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']);
 }
 
-/** Starts the machine's Chromium with an empty profile of its own, speaking to nobody of its own accord. */
+/** Starts the installed Chromium with an empty profile and without background requests. */
 export async function openChromium(executablePath: string): Promise<Chromium> {
   const profile = await mkdtemp(join(tmpdir(), 'wallet-ledger-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {

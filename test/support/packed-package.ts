@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll } from 'vitest';
 
 export type PackedPackage = {
-  /** A project of somebody else, in which the package is installed. */
+  /** A separate project in which the package is installed. */
   folder: string;
   /** Paths in the tarball. */
   files: string[];
@@ -15,8 +15,8 @@ export type PackedPackage = {
 const typings = ['@types/node', 'undici-types', 'pg-types'];
 
 /**
- * Packs the built program and installs the tarball as npm does, without a registry: the packages that the tarball
- * depends on are linked, and no others are there.
+ * Packs the built program and installs the tarball like npm, without a registry: the packages that the tarball depends
+ * on are linked, and no others exist.
  */
 export function packPackage(): PackedPackage {
   const folder = mkdtempSync(join(tmpdir(), 'wallet-ledger-package-'));
@@ -24,7 +24,7 @@ export function packPackage(): PackedPackage {
   chmodSync(folder, 0o711);
   const typescript = 'node_modules/typescript/bin/tsc';
   execFileSync(process.execPath, [typescript, '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
-  // Without the scripts, which build again while other tests run what is built.
+  // Without the scripts, which would build again while other tests run the build.
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
   const [packed] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', stdio: 'pipe' })) as [
     { filename: string; unpackedSize: number; files: { path: string }[] },

@@ -11,7 +11,7 @@ import { toolsFolder } from './postgres-tools.ts';
 const run = promisify(execFile);
 const account = process.getuid?.() === 0 ? await ordinaryAccount() : undefined;
 
-/** A cluster of its own; its server runs on loopback, and is removed with the test. */
+/** A new cluster; its server listens on loopback, and is removed with the test. */
 export type Cluster = {
   data: string;
   url(database?: string): string;
@@ -20,7 +20,7 @@ export type Cluster = {
   promote(): Promise<void>;
 };
 
-/** Runs one of PostgreSQL's programs; resolves to what it printed. */
+/** Runs one of PostgreSQL's programs; resolves to its output. */
 export async function runTool(program: string, args: string[]): Promise<string> {
   if (!toolsFolder) throw new Error('there is no PostgreSQL with its tools');
   const { stdout } = await run(join(toolsFolder, program), args, {
@@ -32,7 +32,7 @@ export async function runTool(program: string, args: string[]): Promise<string> 
   return stdout;
 }
 
-/** Takes what is to be done at the end of a test, or of a file. */
+/** Registers a callback for the end of a test or file. */
 type AtEnd = (work: () => Promise<void> | void) => void;
 
 /** An empty folder of the server's account, removed with the test. */
@@ -51,7 +51,9 @@ export async function newCluster(atEnd: AtEnd = onTestFinished): Promise<Cluster
   return cluster;
 }
 
-/** Starts a cluster whose files another one left when it stopped: to the server, that one's next start. */
+/**
+ * Starts a cluster with files that another one left when it stopped: to the server, this is that cluster's next start.
+ */
 export async function continueCluster(stopped: Cluster): Promise<Cluster> {
   const data = join(serverFolder(), 'data');
   await run('cp', ['-a', stopped.data, data]);

@@ -2,11 +2,11 @@ import { accessSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { programOnPath } from './program-on-path.ts';
 
-/** Debian keeps the programs of each version apart, and off the PATH. */
+/** Debian installs the programs of each version separately, and not on the PATH. */
 const debianFolder = '/usr/lib/postgresql';
 const needed = ['initdb', 'pg_ctl', 'pg_dump', 'pg_restore', 'pg_basebackup', 'psql'];
 
-/** Where a PostgreSQL with all its tools is installed on this machine; undefined where none is. */
+/** Folder of an installed PostgreSQL with all its tools; undefined if there is none. */
 export const toolsFolder: string | undefined = findTools();
 
 function findTools(): string | undefined {

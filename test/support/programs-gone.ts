@@ -1,8 +1,8 @@
 import { until } from './until.ts';
 
 /**
- * Waits until the caller's session is the only one of its database. A session that ends reports what it has counted
- * before it leaves pg_stat_activity, so the statistics of the server are whole after this.
+ * Waits until the caller's session is the only one of its database. A session that ends reports its counts before it
+ * leaves pg_stat_activity, so the statistics of the server are complete after this.
  */
 export async function programsGone(
   query: (text: string) => Promise<Record<string, unknown>[]>,

@@ -15,20 +15,23 @@ export type Ended = {
 export type RunningProgram = {
   process: ChildProcess;
   ended: Promise<Ended>;
-  /** Resolves to the first line of stdout or stderr that holds the text or fits it; rejects when the program ends before. */
+  /**
+   * Resolves to the first line of stdout or stderr that contains or matches the text; rejects if the program ends
+   * before.
+   */
   line(text: string | RegExp): Promise<string>;
   /** Peak resident memory so far, in MiB (Linux). */
   peakMemoryMiB(): number;
 };
 
-/** Starts `wallet-ledger` as its users do, with no environment but the given one, in an empty working directory. */
+/** Starts `wallet-ledger` as its users do, with only the given environment, in an empty working directory. */
 export function startProgram(
   args: string[],
   env: Record<string, string> = {},
   program = bundledProgram,
 ): RunningProgram {
   const directory = mkdtempSync(join(tmpdir(), 'wallet-ledger-run-'));
-  // Root's embedded PostgreSQL, which is not root, passes through.
+  // Root's embedded PostgreSQL, which runs under another account, must be able to enter.
   chmodSync(directory, 0o711);
   const child = spawn(process.execPath, [program, ...args], {
     cwd: directory,
@@ -69,7 +72,7 @@ export function startProgram(
       }),
     peakMemoryMiB() {
       const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-      // A process that is ending has no memory to tell of.
+      // A process that is ending has no memory figures.
       if (peak === undefined) throw new Error('the program has ended');
       return Number(peak) / 1_024;
     },

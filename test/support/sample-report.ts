@@ -140,7 +140,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
   return { wallets: [{ name: 'main', isResting: false, counts }], ...report };
 }
 
-/** 30 days up to that of the sample report; one coin moved on the last two. */
+/** 30 days up to the day of the sample report; one coin has movements on the last two. */
 export function sampleFlows(changes: Partial<DailyFlows> = {}): DailyFlows {
   const days = Array.from({ length: 30 }, (_, index) =>
     new Date(Date.UTC(2026, 2, 1 - 29 + index)).toISOString().slice(0, 10),

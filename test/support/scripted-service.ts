@@ -15,12 +15,14 @@ type Handler = (seen: Seen, response: ServerResponse) => unknown;
 export type ScriptedService = {
   baseUrl: string;
   seen: Seen[];
-  /** Sets the handlers that answer from now on: each answers one request, the last one all later requests. */
+  /** Sets the handlers for further requests: each answers one request, and the last one all later requests. */
   answer(...handlers: Handler[]): void;
   close(): Promise<void>;
 };
 
-/** A real HTTP server on the loopback that answers as a test says; a value returned by a handler is sent as JSON. */
+/**
+ * A real HTTP server on the loopback that answers as a test specifies; a value returned by a handler is sent as JSON.
+ */
 export async function startScriptedService(): Promise<ScriptedService> {
   let handlers: Handler[] = [];
   const seen: Seen[] = [];
@@ -69,7 +71,7 @@ export function reply(status: number, body = '', headers: Record<string, string>
   return (_seen, response) => send(response, status, body, headers);
 }
 
-/** A handler that answers with a success of this data. */
+/** A handler that answers with success and this data. */
 export function succeed(data: unknown): Handler {
   return () => ({ code: 0, msg: 'success', data });
 }

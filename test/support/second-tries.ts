@@ -1,7 +1,7 @@
 import type { TestCase } from 'vitest/node';
 import type { Reporter } from 'vitest/reporters';
 
-/** Names the tests that passed only in their second try, so that none of them stays unnoticed. */
+/** Prints the tests that passed only in their second try, so that they are noticed. */
 export class SecondTries implements Reporter {
   readonly #flaky: string[] = [];
 

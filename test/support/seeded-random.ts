@@ -1,4 +1,4 @@
-/** Random draws that one seed decides. */
+/** Random draws determined by one seed. */
 export type SeededRandom = {
   /** 0 to below 1. */
   next(): number;
@@ -6,7 +6,7 @@ export type SeededRandom = {
   below(limit: number): number;
   chance(rate: number): boolean;
   pick<const T>(items: readonly T[]): T;
-  /** So many characters of the alphabet. */
+  /** This number of characters of the alphabet. */
   text(alphabet: string, length: number): string;
 };
 
@@ -29,13 +29,13 @@ export function seededRandom(seed: number): SeededRandom {
       if (item === undefined) throw new Error('nothing to pick from');
       return item;
     },
-    // Joined, not added up: V8 keeps a sum of texts as a tree of its parts.
+    // Joined, not concatenated with +: V8 would keep the text as a tree of its parts.
     text: (alphabet, length) =>
       Array.from({ length }, () => alphabet[below(alphabet.length)]).join(''),
   };
 }
 
-/** As `seededRandom`, for seeds that lie next to each other. */
+/** Like `seededRandom`, for seeds close to each other. */
 export function scrambledRandom(seed: number): SeededRandom {
   const random = seededRandom(seed ^ 0x9e3779b9);
   random.next();

@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { askForServer } from './ask-for-server.ts';
 import { queryOnce } from './on-database.ts';
 
-/**
- * Repeats the steps of the migrations that depend on the database in which they run, because a copy needs them again.
- */
+/** Repeats the steps of the migrations that depend on the current database, because a copy needs them again. */
 const settle = (name: string) => `
   revoke connect, temporary on database ${name} from public;
   update engine.home set own_xid = pg_current_xact_id()::xid, (own_oid, addresses_oid, database_oid, begun_at) =
@@ -13,9 +11,9 @@ const settle = (name: string) => `
          database_oid = (select oid from pg_database where datname = current_database())`;
 
 /**
- * A fresh database for one test or file, on the server of TEST_DATABASE_URL or on the run's own: empty, or with the
- * program's schema, as a copy of the run's template, which saves the migrations. `close` drops it, over whoever is still
- * connected.
+ * A fresh database for one test or file, on the server of TEST_DATABASE_URL or that of the run: empty, or with the
+ * program's schema as a copy of the run's template, which saves the migrations. `close` drops it despite open
+ * connections.
  */
 export async function startPostgres({ isMigrated = false } = {}): Promise<{
   connectionString: string;

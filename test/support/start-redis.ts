@@ -17,7 +17,7 @@ export type TestRedis = {
   close(): Promise<void>;
 };
 
-/** TEST_REDIS_URL's or REDIS_URL's Redis, else one of the caller's own, else undefined: nothing to test against. */
+/** The Redis of TEST_REDIS_URL or REDIS_URL, otherwise a new one for the caller, otherwise undefined. */
 export async function startRedis(): Promise<TestRedis | undefined> {
   const given = process.env['TEST_REDIS_URL'] || process.env['REDIS_URL'];
   if (given) return { url: given, isPrivate: false, close: async () => undefined };
@@ -45,7 +45,7 @@ export async function startRedisProgram(program: string): Promise<TestRedis> {
   probe.on('error', () => undefined);
   const timer = setTimeout(() => probe.disconnect(), startMs);
   try {
-    // Fails at the first refusal, while the connection goes on trying: the ping waits for that.
+    // Fails at the first refusal, while the connection continues trying: the ping waits for that.
     await probe.connect().catch(() => undefined);
     await probe.ping();
     return { url, isPrivate: true, close };

@@ -7,13 +7,13 @@ const sequencePauseMs = 5;
 
 export type Storm = {
   connectionString(): string;
-  /** All writers together; what is rolled back does not count. */
+  /** Changes of all writers together; rolled back ones do not count. */
   changes: number;
-  /** Rows that are changed, `o0` and so on. */
+  /** Number of rows that are changed, `o0` and so on. */
   rows: number;
 };
 
-/** Changes that the writers know of: those of commits that were answered, and of those whose answer never came. */
+/** Changes that the writers know of: those of confirmed commits, and those of commits without an answer. */
 export type Written = { kept: number; unknown: number };
 
 /** Fills the rows that a storm changes. */
@@ -24,8 +24,8 @@ export function stormRows(rows: number): string {
 
 /**
  * Eight writers change random rows in transactions of one to three changes, one in ten of them rolled back, and three
- * sequencers give the events their numbers at short intervals; a connection that is lost is opened again. Sequencers call
- * themselves `sequencer`. Resolves when all changes are made.
+ * sequencers number the events at short intervals; a lost connection is reopened. Sequencers connect as `sequencer`.
+ * Resolves when all changes are made.
  */
 export async function stormFeed(storm: Storm): Promise<Written> {
   const over = new AbortController();
@@ -77,7 +77,7 @@ async function write(storm: Storm, share: number, index: number): Promise<Writte
   return written;
 }
 
-/** Does it on a connection of its own, anew on another one whenever that is lost. */
+/** Runs it on its own connection, and again on another one after each loss. */
 async function again(
   storm: Storm,
   name: string,
@@ -102,13 +102,16 @@ async function again(
   }
 }
 
-/** Ended by the server, refused while it starts, or cut off. */
+/** Ended by the server, refused during its start, or cut. */
 function isLost(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return /^(57P0|08|ECONN|EPIPE)/.test(code) || /Connection terminated|not queryable/.test(message);
 }
 
-/** Returns the contradictions to each change being told once, and each row's changes in their order; empty where nothing does. */
+/**
+ * Returns the contradictions to the rule that each change is reported once, and each row's changes in order; empty if
+ * there are none.
+ */
 export async function judgeFeed(
   query: (statement: string) => Promise<Record<string, unknown>[]>,
   { kept, unknown }: Written,

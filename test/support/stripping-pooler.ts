@@ -4,8 +4,8 @@ import { listen } from './listen.ts';
 import { errorResponse } from './tcp-gate.ts';
 
 /**
- * Stands in front of a PostgreSQL as PgBouncer does, and returns the address through it. It passes on the user, the
- * database and the name of a connection only: other parameters are left out, or refused in PgBouncer's words.
+ * A proxy before a PostgreSQL that acts like PgBouncer; returns its address. It passes on only the user, the database
+ * and the name of a connection: other parameters are dropped, or refused with PgBouncer's message.
  */
 export async function openPooler(target: string, does: 'ignore' | 'refuse'): Promise<string> {
   const { hostname, port } = new URL(target);
@@ -30,7 +30,7 @@ export async function openPooler(target: string, does: 'ignore' | 'refuse'): Pro
   return url.toString();
 }
 
-/** Splits the first message of protocol 3.0: its length, the version, then pairs of texts that end with a zero. */
+/** Splits the first message of protocol 3.0: its length, the version, then pairs of zero-terminated texts. */
 function readStartup(message: Buffer): { passed: Buffer; others: string[] } {
   const texts = message
     .subarray(8, message.readInt32BE(0) - 2)

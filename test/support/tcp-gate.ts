@@ -5,16 +5,18 @@ import { listen } from './listen.ts';
 export type TcpGate = {
   /** The address given, through the gate. */
   url: string;
-  /** Cuts all connections, and from now on each new one as soon as it is there, as a restarting server does. */
+  /** Cuts all connections, and from now on each new one at once, like a restarting server. */
   shut(): void;
   open(): void;
-  /** From now on nothing comes through the connections that there are. */
+  /** From now on no data pass through the existing connections. */
   fallSilent(): void;
-  /** From now on lets a server of PostgreSQL end each connection, with its own words, in the moment it is ready. */
+  /**
+   * From now on imitates a PostgreSQL server that ends each connection with its own message at the moment it is ready.
+   */
   endWhenReady(): void;
-  /** Lets a server of PostgreSQL end all connections there are, with its own words. */
+  /** Imitates a PostgreSQL server that ends all existing connections with its own message. */
   end(): void;
-  /** Connections refused, or ended when they were ready, since the gate was told to. */
+  /** Number of connections refused, or ended when ready, since the gate was set to do so. */
   refusals(): number;
   close(): Promise<void>;
 };
@@ -28,7 +30,7 @@ const ended = errorResponse({
   M: 'terminating connection due to administrator command',
 });
 
-/** Stands between a client and a server, so that a test can take the server away and bring it back. */
+/** A proxy between a client and a server, so that a test can disconnect the server and reconnect it. */
 export async function openTcpGate(target: string): Promise<TcpGate> {
   const { hostname, port: targetPort } = new URL(target);
   const sockets = new Set<Socket>();

@@ -2,7 +2,7 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import { silentLog } from '../../src/kernel/log.ts';
 import type { SyncContext, SyncSettings } from '../../src/sync/sync-context.ts';
 
-/** Returns the tools of a pass, over a ledger and a client of the test's own. */
+/** Returns the context of a pass, with a ledger and a client of the test. */
 export function toolsOver(
   { ledger, client }: Pick<SyncContext, 'ledger' | 'client'>,
   settings: Partial<SyncSettings> = {},

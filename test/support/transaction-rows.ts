@@ -5,7 +5,7 @@ import type { ListedTransaction } from '../../src/ledger/transactions/store-list
 import type { DetailedTransaction } from '../../src/ledger/transactions/store-transaction-details.ts';
 import type { TestLedger } from './with-ledger.ts';
 
-/** A list row that says nothing but what is given. */
+/** A list row with only the given values. */
 export function listed(given: Partial<ListedTransaction>): ListedTransaction {
   return {
     orderNo: 'order-1',
@@ -24,12 +24,12 @@ export function listed(given: Partial<ListedTransaction>): ListedTransaction {
   };
 }
 
-/** A detail that says nothing but what is given. */
+/** A detail with only the given values. */
 export function detailed(given: Partial<DetailedTransaction>): DetailedTransaction {
   return { ...listed({ observation: 2 }), confirmNum: null, fee: null, feeSymbol: null, ...given };
 }
 
-/** A claim of an id of its own. */
+/** A claim with a unique id. */
 export function newClaim(leaseMs = 60_000): Claim {
   return { id: randomUUID(), leaseMs };
 }
@@ -64,7 +64,7 @@ export function readTransactions({ query }: TestLedger): Promise<StoredRow[]> {
   );
 }
 
-/** Reads the version and place of each stored row, which change with every write, even one of equal values. */
+/** Reads the version and place of each stored row, which change with every write, even of equal values. */
 export async function readVersions({ query }: TestLedger): Promise<unknown[]> {
   return await query(
     `select 'row', order_no, ctid::text, xmin::text, xmax::text from ledger.transactions
@@ -111,7 +111,7 @@ export const decimals: [given: string, stored: string][] = [
   [`0.${'0'.repeat(16_382)}1`, `0.${'0'.repeat(16_382)}1`],
 ];
 
-/** Text that PostgreSQL can hold, of every kind. */
+/** Text of every kind that PostgreSQL can store. */
 export const hostileText = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }).filter((text) => !text.includes('\0')),
   fc.constantFrom(
@@ -136,7 +136,7 @@ export const hostileText = fc.oneof(
   ),
 );
 
-/** A list of batches with all of `rows`: cut at random places. */
+/** Cuts `rows` into batches at random places. */
 export function cutIntoBatches<T>(rows: T[], cuts: number[]): T[][] {
   const at = [...new Set(cuts.map((cut) => cut % (rows.length + 1)))].sort((a, b) => a - b);
   return [0, ...at]

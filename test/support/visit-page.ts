@@ -12,7 +12,7 @@ type Visit = { page: Page; complaints: string[] };
 type VisitOptions = BrowserContextOptions & { isClockOurs?: boolean };
 
 /**
- * Returns a function that opens an address in a browser window of its own. `complaints`: what the browser reports, and
+ * Returns a function that opens an address in a new browser window. `complaints`: messages of the browser, and
  * requests to other origins.
  */
 export function visiting(chromium: Chromium | undefined) {
@@ -38,7 +38,7 @@ export function visiting(chromium: Chromium | undefined) {
   };
 }
 
-/** Opens all that can be opened, and returns what keeps people from reading the page: axe's findings, and overflow. */
+/** Opens all expandable parts, and returns the obstacles for readers: axe's findings, and overflow. */
 export async function faultsOf(page: Page): Promise<unknown[]> {
   for (const summary of await page.locator('summary').all()) await summary.click();
   await page.evaluate(axe);

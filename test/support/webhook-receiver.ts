@@ -28,7 +28,7 @@ export type WebhookReceiver = {
   attempts: Delivery[];
   /** Events that were answered with a status of 2xx, in the order of the answers. */
   accepted: Delivery[];
-  /** Most events of one key that were on their way at the same time. */
+  /** Maximum number of events of one key that were being sent at the same time. */
   mostAtOnce(): number;
   behaviour: Behaviour;
   stop(): Promise<void>;
@@ -40,8 +40,8 @@ export function newSecret(): string {
 }
 
 /**
- * A receiver of webhooks that refuses what is not signed with its secret; closed with the test. With a certificate it
- * speaks TLS.
+ * A webhook receiver that refuses requests not signed with its secret; closed with the test. With a certificate it
+ * uses TLS.
  */
 export async function startReceiver(
   secret = newSecret(),

@@ -9,16 +9,16 @@ export type TestLedger = {
   ledger: Ledger;
   /** Messages that the ledgers logged, lost transactions among them. */
   logged: string[];
-  /** One more ledger on the same database, as another process would open it. */
+  /** Another ledger on the same database, as a second process would open it. */
   connect(connectionString?: string): Ledger;
   query<Row extends Record<string, unknown>>(statement: string): Promise<Row[]>;
-  /** Runs statements that write many rows, for which a busy machine needs longer than the program would wait. */
+  /** Runs statements that write many rows and may exceed the program's time limits on a busy machine. */
   fill(...statements: string[]): Promise<void>;
   /** Empties the tables that the stores write. */
   clear(): Promise<void>;
 };
 
-/** A fresh database of this file's own, migrated unless told otherwise; all is closed after the file. */
+/** A fresh database for this file, migrated by default; everything is closed after the file. */
 export async function withLedger(options: { isMigrated?: boolean } = {}): Promise<TestLedger> {
   const isMigrated = options.isMigrated ?? true;
   const database = await startPostgres({ isMigrated });

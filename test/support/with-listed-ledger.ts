@@ -6,7 +6,7 @@ import { makeClient } from './make-client.ts';
 import { toolsOver } from './tools-over.ts';
 import { type TestLedger, withLedger } from './with-ledger.ts';
 
-/** A service that answers what the tests of a file put in, and a ledger that reads it; closed after the file. */
+/** A service that answers with the data of the tests of a file, and a ledger that reads it; closed after the file. */
 export async function withListedLedger(
   settings: Partial<SyncSettings> = {},
 ): Promise<TestLedger & { service: ListingService; client: WalletClient; context: SyncContext }> {

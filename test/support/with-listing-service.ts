@@ -5,7 +5,7 @@ import { startPostgres } from './start-postgres.ts';
 
 export type Query = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** A service that answers what a test puts in, and a database with the schema; closed with the test. */
+/** A service that answers with the data of a test, and a database with the schema; closed with the test. */
 export async function withListingService(): Promise<{
   service: ListingService;
   /** The environment in which the program reaches both. */
@@ -34,7 +34,7 @@ const views = [
   ...['state_transitions', 'sync_health', 'balances_at(now())', 'transactions_at(now())'],
 ];
 
-/** The views that give no answer, with the reason. */
+/** The views that fail, with the reason. */
 export async function failingViews(query: Query): Promise<string[]> {
   const failing: string[] = [];
   for (const view of views) {
@@ -45,7 +45,7 @@ export async function failingViews(query: Query): Promise<string[]> {
   return failing;
 }
 
-/** Sums over everything, as text; a number each unless something in them is none. */
+/** Sums over everything, as text; each is a number unless a summand is NaN. */
 export async function sums(query: Query): Promise<string[]> {
   const rows = await query(`
     select sum(amount)::text as sum from ledger.transactions

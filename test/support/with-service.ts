@@ -12,10 +12,7 @@ export type Service = {
   query(text: string): Promise<Record<string, unknown>[]>;
 };
 
-/**
- * A sandbox service and a database for processes under test, with the schema unless told otherwise; closed with the
- * test.
- */
+/** A sandbox service and a database for processes under test, with the schema by default; closed with the test. */
 export async function withService(
   options: Partial<SandboxOptions> = {},
   { isMigrated = true } = {},

@@ -43,7 +43,7 @@ export async function withWallet(
   return { sandbox, connectionString, ...opened };
 }
 
-/** Another process's view of the same wallet; the caller closes the ledger. */
+/** The view of another process on the same wallet; the caller closes the ledger. */
 export async function openWallet(
   sandbox: Sandbox,
   connectionString: string,
@@ -70,7 +70,7 @@ export async function openWallet(
   return { ledger, query, context: toolsOver({ ledger, client }, settings) };
 }
 
-/** A pass as `sync` makes it. */
+/** A pass with the settings of `sync`. */
 export function onePass(change: Partial<SyncOptions> = {}): SyncOptions {
   return {
     signal: new AbortController().signal,

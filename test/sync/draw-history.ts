@@ -6,7 +6,7 @@ import type { Lies, TotalLie } from './service-lies.ts';
 
 export type EffortName = keyof typeof efforts;
 
-/** A list as it is when its history begins. */
+/** State of a list when its history begins. */
 export type ListSetup = {
   order: ListOrder | 'shuffled';
   rows: number;
@@ -25,7 +25,10 @@ export type ListSetup = {
   pauseShare: number;
 };
 
-/** One pass over each list: what happens before it, at its requests and writes, and how answers overtake each other. */
+/**
+ * One pass over each list: the events before it and at its requests and writes, and the order in which answers
+ * overtake.
+ */
 export type Round = {
   effort: EffortName;
   between: Happening[];
@@ -40,7 +43,7 @@ export type History = {
   requestMs: number;
   luck: number;
   rounds: Round[];
-  /** Effort with which the lists are read once they are at rest. */
+  /** Effort with which the lists are read once they no longer change. */
   calmEffort: EffortName;
 };
 
@@ -126,7 +129,7 @@ const look: fc.Arbitrary<Happening> = fc.record({
 
 const nothing = fc.constant<Happening>({ kind: 'nothing' });
 
-/** `looks`: weight of another process's looks among the events during a pass. */
+/** `looks`: weight of another process's head reads among the events during a pass. */
 function roundsOf(happenings: fc.Arbitrary<Happening>, looks: number): fc.Arbitrary<Round[]> {
   const during = fc.oneof(
     { weight: 6, arbitrary: nothing },
@@ -169,7 +172,7 @@ const setup: fc.Arbitrary<ListSetup> = fc.record({
   pauseShare: rarely(0.3),
 });
 
-/** Lists that another process looks at while they are read. */
+/** Lists whose head another process reads during a pass. */
 function withLooks(lists: ListSetup[]): ListSetup[] {
   return lists.map((list) => ({ ...list, order: 'newest-first', hasTimes: true }));
 }
@@ -188,7 +191,7 @@ export const histories: fc.Arbitrary<History> = fc
       requestMs: fc.constantFrom(0, 300, 3_000),
       luck: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
       rounds: roundsOf(isInsertOnly ? changes : removals, hasLooks ? 8 : 0),
-      // The patient ones take ten times as many passes.
+      // Histories with more patience have ten times as many passes.
       calmEffort: fc.oneof(
         { weight: 2, arbitrary: fc.constantFrom<EffortName[]>('daemon', 'command') },
         { weight: 3, arbitrary: fc.constant<EffortName>('backfill') },

@@ -1,16 +1,16 @@
 import type { ReadDays } from '../../src/kernel/vocabulary.ts';
 import { dayOf } from '../../src/sync/list/read-days.ts';
 
-/** Times of the rows that one list counts, and of the rows of other lists that it shows as well (Unix ms). */
+/** Times of the rows that one list counts, and of rows of other lists that it shows as well (Unix ms). */
 type Holding = { listed: Map<string, number | null>; guests: Map<string, number | null> };
 
 /**
- * The ledger of several lists. A row stays with the list that showed it first and is a guest of the other one; when
- * its own list shows it no longer, it moves there.
+ * The ledger of several lists. A row stays with the list that showed it first and is a guest of the other one. When
+ * its own list no longer shows it, it moves to the other list.
  */
 export class LedgerModel {
   readonly #holdings: Holding[] = [];
-  /** Each key's list. */
+  /** List of each key. */
   readonly #owners = new Map<string, number>();
 
   addList(): number {
@@ -31,7 +31,7 @@ export class LedgerModel {
     return guests.filter((key) => this.#owners.get(key) === list).length;
   }
 
-  /** Some list counts the row. */
+  /** True if a list counts the row. */
   has(key: string): boolean {
     return this.#owners.has(key);
   }
@@ -62,7 +62,7 @@ export class LedgerModel {
     for (const key of [...guests.keys()]) if (!isShown(key)) guests.delete(key);
   }
 
-  /** The rows of the days that were read, as the ledger has them: days that agree, and days that differ. */
+  /** The rows of the days that were read, as the ledger has them: equal days and different days. */
   compareDays(
     list: number,
     { low, high, rows, head, isHeadNew }: ReadDays,

@@ -25,10 +25,10 @@ export type Happening =
   | { kind: 'lag'; rows: number }
   | { kind: 'remove'; at: number }
   | { kind: 'bring-back' }
-  /** The row of another list is shown by this one, too, or instead. */
+  /** This list also shows the row of another list, or shows it instead. */
   | { kind: 'share'; at: number }
   | { kind: 'move'; at: number }
-  /** Rows come, and another process looks at the first page and stores it after so many further events. */
+  /** Rows arrive, and another process reads the first page and stores it after this number of further events. */
   | { kind: 'look'; count: number; storedAfter: number }
   | { kind: 'kill' }
   | { kind: 'nothing' };
@@ -36,21 +36,21 @@ export type Happening =
 /** A page as the model serves it. */
 export type ShownPage = PageFacts;
 
-/** An answer, with the facts about it that only the model knows. */
+/** An answer with the facts about it that only the model knows. */
 export type Answer = {
   total: number | null;
   shown: Version;
-  /** Keys of rows that belong on the page and that it does not show. */
+  /** Keys of rows that belong on the page and are missing. */
   hidden: string[];
-  /** Keys of all rows that belong on the page, and of those behind it when the answer says that it is the last one. */
+  /** Keys of all rows that belong on the page, and of those behind it if the answer claims to be the last one. */
   due: readonly string[];
   cutOff: readonly string[];
-  /** The list in the order in which it was paged, and how many of its rows stand before the page. */
+  /** The list in the order in which it was paged, and the number of its rows before the page. */
   listing: readonly Row[];
   rowsBefore: number;
 };
 
-/** Nothing is known of a refused page behind the end. */
+/** Nothing is known about a refused page behind the end. */
 const noPage = {
   size: 1,
   total: null,
@@ -69,14 +69,14 @@ export class Killed extends Error {}
 
 /** State that the lists of one service share. */
 export class World {
-  /** Unix ms; requests, waits and passes move it on. */
+  /** Unix ms; requests, waits and passes advance it. */
   time = 1_700_000_000_000;
-  /** Time that a request takes, at the longest. */
+  /** Maximum duration of a request. */
   requestMs = 0;
   readonly luck: SeededRandom;
   readonly ledger = new LedgerModel();
   readonly lists: ListModel[] = [];
-  /** Told after each write of a list, and before rows of it are marked as gone. */
+  /** Called after each write of a list, and before rows of it are marked as unlisted. */
   onWrite: ((list: ListModel) => void) | null = null;
   onUnlist: ((list: ListModel, keys: string[]) => void) | null = null;
   #serial = 0;
@@ -98,14 +98,14 @@ export class World {
 /** Upper bound of the requests of one pass. */
 const requestsMax = 5_000;
 
-/** A list that moves while it is read, and the ledger beside it; time passes with each request. */
+/** A list that changes while it is read, and its ledger. Time passes with each request. */
 export class ListModel {
   readonly world: World;
   readonly list: ServiceList;
   readonly index: number;
-  /** Rows that were marked as gone although the service lists them. */
+  /** Rows that were marked as unlisted although the service lists them. */
   wronglyUnlisted: string[] = [];
-  /** Days that were marked as verified, and what the service listed of them then. */
+  /** Days that were marked as verified, and the rows that the service listed for them at that time. */
   verified = new Map<number, string[]>();
   /** Keys that a scan has noted. */
   noted = new Set<string>();
@@ -114,21 +114,21 @@ export class ListModel {
   size: number;
   lies: Lies = noLies;
   beyondEnd: 'empty' | 'last-page' | 'empty-and-zero' | 'refused' = 'empty';
-  /** The size that answers claim; null: the one that they serve. */
+  /** The page size that answers claim; null: the served one. */
   claimedSize: number | null = null;
   hasTimes = true;
   canUnlist = true;
   batchRows = 40;
-  /** Share of the moments at which a long scan is told to pause. */
+  /** Share of the moments at which a long scan is asked to pause. */
   pauseShare = 0;
   aheadMax = 8;
-  /** Answers that the reader has taken, in that order; forgotten with a kill when no write remembers them. */
+  /** Answers in the order in which the reader took them; a kill removes those that no write has stored. */
   taken: Answer[] = [];
-  /** So many of them are behind what the ledger has stored. */
+  /** Number of them that are covered by the stored state of the ledger. */
   remembered = 0;
-  /** States of the list behind refusals and pages of another size, each after so many answers that were taken. */
+  /** States of the list behind refusals and pages of another size, each with the number of answers taken before. */
   glimpses: { taken: number; shown: Version }[] = [];
-  /** First pages that another process has stored beside a pass. */
+  /** First pages that another process stored during a pass. */
   storedLooks = 0;
   #script: Happening[] = [];
   #observation = 0;
@@ -140,7 +140,7 @@ export class ListModel {
   #requestsOfPass = 0;
   /** First pages that another process has read and not yet stored. */
   #looks: { facts: ShownPage; storedAfter: number }[] = [];
-  /** Observation of the total that the pass has found or stored last. */
+  /** Observation of the total that the pass last found or stored. */
   #knownTotal = 0;
 
   constructor(
@@ -203,7 +203,7 @@ export class ListModel {
     return this.list.stepMs;
   }
 
-  /** The service counts so many rows too few. */
+  /** Number of rows by which the count of the service is too low. */
   set lag(rows: number) {
     this.lies = { ...this.lies, total: { kind: 'off', rows: -rows } };
   }
@@ -224,7 +224,7 @@ export class ListModel {
     this.#script = [...happenings];
   }
 
-  /** The list as the latest answer that was taken knows it. */
+  /** The list according to the latest answer that was taken. */
   known(): string[] {
     return [...(this.#latestTaken?.shown.keys ?? [])];
   }
@@ -234,7 +234,7 @@ export class ListModel {
     if (next?.kind === 'late') this.list.late(next.at);
     if (next?.kind === 'remove') this.list.remove(next.at);
     if (next?.kind === 'bring-back') this.list.bringBack();
-    // A size that is neither told nor kept cannot be learned.
+    // A page size that is neither stated nor kept cannot be learned.
     if (next?.kind === 'resize' && this.claimedSize === null) this.size = next.size;
     if (next?.kind === 'lag') this.lag = next.rows;
     if (next?.kind === 'look') {
@@ -250,7 +250,7 @@ export class ListModel {
     if (row && next.kind === 'move') other?.removeKey(row.key);
   }
 
-  /** As `lookBeside` does: only the first page of a list that begins with its newest rows, all of them readable. */
+  /** Like `lookBeside`: only the first page of a list that begins with its newest rows, all of them readable. */
   #look(storedAfter: number): void {
     const { listOrder, pageSize } = this.stored;
     if (pageSize === null || listOrder !== 'newest-first' || !this.hasTimes) return;
@@ -270,7 +270,7 @@ export class ListModel {
     for (const { facts } of due) this.#storeLook(facts);
   }
 
-  /** Stores the page if its last row is known and the counts are even behind it, and its total with it. */
+  /** Stores the page and its total if its last row is known and the counts behind it are equal. */
   #storeLook({ keys, datedKeys, times, total, observation }: ShownPage): void {
     const { ledger } = this.world;
     const answer = this.#answers.get(observation);
@@ -289,7 +289,7 @@ export class ListModel {
     if (total === null ? serviceTotal !== null : isBacked && !isEven) return;
     const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
     for (const key of keys) ledger.store(this.index, key, timeOf.get(key) ?? null);
-    // A kill of the pass takes nothing of it back.
+    // A kill of the pass does not undo it.
     this.taken.splice(this.remembered, 0, answer);
     this.remembered += 1;
     this.storedLooks += 1;
@@ -299,7 +299,7 @@ export class ListModel {
     this.world.onWrite?.(this);
   }
 
-  /** The page as the list stands now, for the request of that number. */
+  /** The page of the current list for the request with this number. */
   answer(page: number, observation: number): ShownPage {
     this.requests += 1;
     this.#requestsOfPass += 1;
@@ -322,7 +322,7 @@ export class ListModel {
       (grid) => listed < grid && (page - 1) * grid + listed === total,
     );
     const behind = isLast ? listing.slice(served * this.size) : [];
-    // Some services say 0 behind the end: there it tells no reader anything, whichever service says it.
+    // Some services answer 0 behind the end, so a total of 0 there is no evidence from any service.
     const isSilent = rows.length + unstorable === 0 && page > 1 && total === 0;
     this.#answers.set(observation, {
       total: isSilent ? null : total,
@@ -390,7 +390,7 @@ export class ListModel {
     return { ...this.#save(afterFinding(found)), ...found };
   }
 
-  /** The state that the next pass finds, 15 s after the one before it, as it comes out of the database. */
+  /** The state that the next pass reads from the database, 15 s after the previous pass. */
   beginPass(): ListState {
     this.world.time += 15_000;
     this.#requestsOfPass = 0;
@@ -401,7 +401,7 @@ export class ListModel {
     return this.stored;
   }
 
-  /** Drops the answers that were taken and not written, because they are lost with the process. */
+  /** Removes the answers that were taken and not written, because they are lost with the process. */
   forgetTaken(): void {
     this.taken.length = Math.min(this.taken.length, this.remembered);
   }
@@ -413,7 +413,7 @@ export class ListModel {
     return { ledgerCount: this.ledger.size, guests, conflicts };
   }
 
-  /** Returns the stored state of the list with present counts, which other lists' writes change. */
+  /** Returns the stored state of the list with current counts, which writes of other lists change. */
   current(): ListState {
     return { ...this.stored, ...this.#counts() };
   }

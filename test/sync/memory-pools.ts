@@ -19,7 +19,7 @@ type AddressRequest = {
   lostAt: number | null;
   listReadAt: number | null;
   answer: string[] | null;
-  /** Difference between what was requested and what came. */
+  /** Difference between the requested and the received addresses. */
   error: string | null;
 };
 type Address = {
@@ -30,10 +30,10 @@ type Address = {
 };
 type Chain = ReturnType<typeof newChain>;
 
-/** The methods of the port that are one transaction each; reading a list takes many. */
+/** The methods of the port that are one transaction each; reading a list takes several. */
 export type PoolTransactions = Omit<PoolPort, 'readList' | 'end'>;
 
-/** The process that calls, as the database sees it: the name that it shows now, and a name once it must show one. */
+/** The calling process as the database sees it: its current name, and its name once it must show one. */
 export type ServiceTransport = { held(): string | null; hold(): string };
 
 const dayMs = 86_400_000;
@@ -49,12 +49,12 @@ const sumOf = (numbers: number[]) => numbers.reduce((sum, each) => sum + each, 0
 const isOpen = ({ state }: AddressRequest) => state === 'sent' || state === 'unknown';
 
 /**
- * The pools in memory, by the rules of `src/ledger`; `test/sync/pool-port.test.ts` holds the two against each other.
- * Left out: spellings, forms and deposits of addresses, and moves of the database, except that it has moved.
+ * The pools in memory, by the rules of `src/ledger`; `test/sync/pool-port.test.ts` compares the two. Left out:
+ * spellings, forms and deposits of addresses, and moves of the database, except the fact of a move.
  */
 export class MemoryPools {
   readonly requests: AddressRequest[] = [];
-  /** The database has moved, and no list has been read since except those that are backed. */
+  /** The database has moved, and no list was read since except the backed ones. */
   hasMoved = false as boolean;
   readonly #chains = new Map<number, Chain>();
   readonly #now: () => number;
@@ -80,9 +80,9 @@ export class MemoryPools {
   }
 
   /**
-   * Hands out so many addresses, or as many as there are; returns how many. The next one is the oldest after the one
-   * that was handed out last. What is handed out is nobody else's on any chain, and generated on no other chain by
-   * somebody else: the pools in memory know no age of a list, so no chain shows the accounts of another one.
+   * Hands out up to this number of addresses and returns how many. The next one is the oldest after the last one
+   * handed out. A handed out address belongs to nobody else on any chain, and no other program generated it on another
+   * chain. The pools in memory know no age of a list, so no chain shows the accounts of another one.
    */
   assign(slip44: number, wanted: number): number {
     const chain = this.chain(slip44);
@@ -108,7 +108,7 @@ export class MemoryPools {
     return count;
   }
 
-  /** Returns the chains that list the address, which was generated on this one and not there. */
+  /** Returns the chains that list the address, which was generated on this chain and not on those. */
   #strangers(slip44: number, address: string, { generatedBy }: Address): number[] {
     if (generatedBy === null) return [];
     return [...this.#chains].flatMap(([chain, { addresses }]) => {
@@ -147,7 +147,7 @@ export class MemoryPools {
     return available;
   }
 
-  /** Stores the addresses that a reading of the list brought; returns how many are new. */
+  /** Stores the addresses from a reading of the list; returns how many are new. */
   storeListed(slip44: number, listed: string[]): number {
     const { addresses } = this.chain(slip44);
     const inserted = this.#insertForeign(slip44, listed);
@@ -156,7 +156,7 @@ export class MemoryPools {
   }
 
   generated24h(slip44: number): number {
-    // A request may still be carried out some minutes after it was written down.
+    // A request may still be executed some minutes after it was stored.
     const since = this.#now() - dayMs - 600_000;
     const counted = this.requests.filter(
       (each) =>
@@ -195,7 +195,7 @@ export class MemoryPools {
     };
   }
 
-  /** The port's transactions for one caller. `run` runs a transaction, at a moment of its own. */
+  /** The transactions of the port for one caller. `run` runs a transaction at a time of its choice. */
   transactions(caller: ServiceTransport, run: <T>(work: () => T) => Promise<T>): PoolTransactions {
     return {
       chainsInDoubt: () =>
@@ -254,13 +254,13 @@ export class MemoryPools {
     };
   }
 
-  /** Returns true if the last answer named too many addresses, none of them usable. */
+  /** Returns true if the last answer contained too many addresses, none of them usable. */
   #isLastExcess(slip44: number): boolean {
     const last = this.requests.filter((each) => each.slip44 === slip44).at(-1);
     return last?.state === 'done' && last.lostAt === null && last.received === 0 && isOver(last);
   }
 
-  /** Chains whose lists were not read to their end; each may share addresses with each. */
+  /** Chains whose lists were not read to their end; each may share addresses with each other. */
   #unread(): number[] {
     return [...this.#chains].flatMap(([slip44, { list }]) => (list.isBacked ? [] : [slip44]));
   }
@@ -351,7 +351,10 @@ export class MemoryPools {
     return joined;
   }
 
-  /** Ours are the addresses that were known nowhere before, unless as another chain's own; of too many, none is. */
+  /**
+   * Ours are the addresses that were unknown before, except those of another chain; if there are too many, none is
+   * ours.
+   */
   #storeGenerated(id: number, given: string[], unreadable = 0, unshown = 0): number {
     const request = this.requests[id - 1];
     if (!request) return 0;
@@ -401,7 +404,7 @@ export class MemoryPools {
       : this.#storeGenerated(request.id, shown, 0, unshown.length);
   }
 
-  /** Addresses of an answer that the list does not show; none, if no other chain has any of the answer. */
+  /** Addresses of an answer that the list does not show; none if no other chain has any address of the answer. */
   #unshown(slip44: number, answer: string[]): string[] {
     if (!answer.some((each) => this.#others(slip44, each).length > 0)) return [];
     return answer.filter((each) => !this.chain(slip44).addresses.get(each)?.isListed);
@@ -437,7 +440,7 @@ export class MemoryPools {
     });
   }
 
-  /** The bound of the number after an answer: up to twice as much, unless fewer came. */
+  /** The upper bound of the number after an answer: up to twice as much, unless fewer arrived. */
   #numAfter(slip44: number, num: number, request: AddressRequest | undefined): number {
     const { numMax } = this.chain(slip44).pool;
     if (request && request.generated !== null && isBelow(request.generated, num)) return numMax;
@@ -449,7 +452,10 @@ export class MemoryPools {
     return this.requests.filter((each) => each.slip44 === slip44 && each.at > this.#now() - dayMs);
   }
 
-  /** The smallest number that was not granted today right after a smaller one was; a loss counts from the second on. */
+  /**
+   * The smallest number that was not granted today right after a smaller one was; a lost answer counts from the second
+   * on.
+   */
   #refusedAfterGrant(slip44: number): number | null {
     const { numMax } = this.chain(slip44).pool;
     const asked = this.#askedToday(slip44);
@@ -488,7 +494,7 @@ function newChain(threshold: number, target: number) {
     },
     addresses: new Map<string, Address>(),
     lastTaken: null as string | null,
-    /** The list as its last reading left it. */
+    /** The list at its last reading. */
     list: { isBacked: false as boolean, serviceTotal: null as number | null, countAtLastPass: 0 },
   };
 }

@@ -8,7 +8,9 @@ import { Killed, ListModel, World } from './list-model.ts';
 import { type Figures, ProofJudge } from './proof-judge.ts';
 import { noLies } from './service-lies.ts';
 
-/** A list that has come to rest is proven within so many passes, where no earlier doubt has to be paid for. */
+/**
+ * A list that no longer changes is proven within this number of passes, if no earlier doubt has used up its budget.
+ */
 const calmPassesMax: Record<EffortName, number> = {
   daemon: 2_000,
   command: 2_000,
@@ -18,14 +20,14 @@ const calmPassesMax: Record<EffortName, number> = {
 
 type Played = { model: ListModel; judge: ProofJudge };
 
-/** Plays the history, then lets the service rest; returns what broke a promise. */
+/** Plays the history, then lets the service rest; returns the broken guarantees. */
 export async function playHistory(history: History, figures: Figures): Promise<string[]> {
   const violations: string[] = [];
   const world = new World(history.luck);
   world.requestMs = history.requestMs;
   const lists = history.lists.map((setup): Played => {
     const model = openList(setup, world);
-    // Rows that lists share can move only where they are given up.
+    // Rows that lists share can move only if lists give up rows.
     if (history.lists.length > 1) model.canUnlist = true;
     return { model, judge: new ProofJudge(model, violations, figures) };
   });
@@ -70,7 +72,7 @@ async function playRound(lists: Played[], round: Round, isTogether: boolean): Pr
   else for (const played of lists) await read(played);
 }
 
-/** False: it was killed, or the service seemed to ignore the page's number. */
+/** False: it was killed, or the service seemed to ignore the page number. */
 async function playPass(
   { model, judge }: Played,
   effort: EffortName,
@@ -88,7 +90,7 @@ async function playPass(
   }
 }
 
-/** Nothing happens any more and the service counts right: the lists are proven soon, and then cost one request each. */
+/** The service no longer changes and counts correctly: the lists are soon proven, and then cost one request each. */
 async function rest(lists: Played[], { calmEffort }: History, violations: string[]): Promise<void> {
   for (const { model } of lists) {
     model.script([]);
@@ -102,7 +104,7 @@ async function rest(lists: Played[], { calmEffort }: History, violations: string
     if (judge.isExcused || judge.isMisled() || hasAccepted(model.stored)) await audit(model);
   await settle(lists, calmEffort, violations);
   if (violations.length > 0) return;
-  // A row that has just moved here is noted by one more pass.
+  // One more pass notices a row that has just moved here.
   for (const played of lists) await playPass(played, 'daemon');
   for (const played of lists)
     if (isProven(played.model.current())) await checkQuiet(played, violations);
@@ -116,8 +118,8 @@ function hasAccepted({ acceptedDifference, checkpoint }: ListState): boolean {
 }
 
 /**
- * Stores each page once and calls the last full scan into question: as the audit does in its slices, it finds what
- * equal or accepted counts hide.
+ * Stores each page once and clears the last full scan. Like the slices of the audit, this finds rows that equal or
+ * accepted counts hide.
  */
 async function audit(model: ListModel): Promise<void> {
   model.stored = withCheckpoint(model.stored, { isScanUnclean: true });
@@ -136,7 +138,7 @@ function endSharing(lists: Played[]): void {
   for (const { key } of second.model.rows) first.model.list.removeKey(key);
 }
 
-/** Reads the lists until no row is in two of them: the service shows none so, and their counts may be equal. */
+/** Reads the lists until no row is in two of them. The service shows none in both, and their counts may be equal. */
 async function endConflicts(
   lists: Played[],
   effort: EffortName,
@@ -151,8 +153,8 @@ async function endConflicts(
 
 /**
  * Passes after which a list at rest must be proven. A bounded effort first waits until ordinary passes have paid for
- * what earlier doubts have cost, unbounded backfills included, and for the scan to come, which waits longer after each
- * that explained nothing.
+ * earlier doubts, unbounded backfills included. Then it waits for the scan, longer after each one that explained
+ * nothing.
  */
 function passesMax({ model }: Played, effort: EffortName): number {
   const max = calmPassesMax[effort];
@@ -183,7 +185,7 @@ async function settle(lists: Played[], effort: EffortName, violations: string[])
   }
 }
 
-/** Rows of some lists are never given up: such a list stays unproven once it has lost one. */
+/** Rows of some lists are never marked as unlisted: such a list stays unproven once it has lost one. */
 function keepsVanished(model: ListModel): boolean {
   return !model.canUnlist && [...model.ledger.keys()].some((key) => !model.list.has(key));
 }

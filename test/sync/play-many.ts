@@ -1,6 +1,6 @@
 /**
- * Plays histories of a lying service in chunks, each with a seed of its own, and prints what broke a promise:
- * `npm run histories -- --seed 1 --runs 1000000`. A failure is shrunk with `HISTORY_SEED` and drawn-histories.test.ts.
+ * Plays histories of a lying service in chunks, each with its own seed, and prints the broken guarantees: `npm run
+ * histories -- --seed 1 --runs 1000000`. A failure is shrunk with `HISTORY_SEED` and drawn-histories.test.ts.
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { playHistory } from './play-history.ts';
 import { newFigures } from './proof-judge.ts';
 
 const chunkRuns = 2_000;
-/** Chunks after which the figures so far are printed: a run of a million takes hours beside other work. */
+/** Number of chunks after which the figures so far are printed: a run of a million takes hours on a busy machine. */
 const reportedChunks = 10;
 
 const { values } = parseArgs({

@@ -7,14 +7,14 @@ export type Figures = {
   histories: number;
   passes: number;
   requests: number;
-  /** Clean scans, after which every row listed throughout was looked for. */
+  /** Clean scans, after each of which every row listed throughout was searched for. */
   scans: number;
-  /** Claims of completeness that were held against the sets that the service listed. */
+  /** Claims of completeness that were compared with the sets that the service listed. */
   claims: number;
-  /** Claims that were wrong and that no reader of these answers could have known to be. */
+  /** Wrong claims that no reader of these answers could have recognised as wrong. */
   excused: number;
   unlisted: number;
-  /** First pages that another process stored beside a pass. */
+  /** First pages that another process stored during a pass. */
   looks: number;
 };
 
@@ -31,12 +31,12 @@ export function newFigures(): Figures {
   };
 }
 
-/** Holds what the ledger says of one list against what the service showed. */
+/** Compares the ledger's claims about one list with the answers of the service. */
 export class ProofJudge {
   readonly model: ListModel;
   readonly violations: string[];
   readonly figures: Figures;
-  /** Answers before this one cannot have misled what the ledger holds: a clean scan began after them. */
+  /** Answers before this one cannot have misled the ledger: a clean scan began after them. */
   #cleanFrom = 0;
   #scanFrom: number | null = null;
   #rememberedAtRest = 0;
@@ -45,7 +45,7 @@ export class ProofJudge {
   #provenFrom = 0;
   #passFrom = 0;
   #facts = '';
-  /** The last claim was one that nobody could have known to be wrong. */
+  /** The last claim was wrong, and no reader could have recognised it. */
   isExcused = false;
 
   constructor(model: ListModel, violations: string[], figures: Figures) {
@@ -76,7 +76,7 @@ export class ProofJudge {
     this.#walks = walks;
     const isClean = state.isBacked && !isScanUnclean && unseen.length === 0;
     if (hasScanned && isClean) this.#noteCleanScan(this.#scanFrom ?? this.#rememberedAtRest);
-    // Scans that add up are one: what went between two of them, equal totals do not show.
+    // Two consistent scans count as one, because equal totals do not show rows that vanished between them.
     if (walk !== null || state.checkpoint.isShuffled) return;
     this.#scanFrom = null;
     this.#rememberedAtRest = model.remembered;
@@ -89,7 +89,7 @@ export class ProofJudge {
     const answers = this.model.taken.slice(from, this.model.remembered);
     const [first] = answers;
     if (!first || answers.some((after, index) => isShownAgain(answers[index - 1], after))) return;
-    // A short page that ends just where the total says so is the list's end to every reader.
+    // A short page that ends exactly where the total says is the end of the list for every reader.
     const hidden = new Set(answers.flatMap((answer) => [...answer.hidden, ...answer.cutOff]));
     const glimpses = this.model.glimpses.filter(({ taken }) => taken >= from);
     const others = new Set([...answers, ...glimpses].map(({ shown }) => shown));
@@ -100,7 +100,7 @@ export class ProofJudge {
     }
   }
 
-  /** After a write of any list: what the ledger says now must have been so. */
+  /** After a write of any list: the present claim of the ledger must have been true at some moment. */
   checkClaim(): void {
     const { model, figures } = this;
     const state = model.current();
@@ -143,7 +143,7 @@ export class ProofJudge {
     }
   }
 
-  /** The total that the ledger believes was the number of rows that the list showed. */
+  /** The total that the ledger trusts was the number of rows that the list showed. */
   isTotalTrue(): boolean {
     const { taken, remembered, stored } = this.model;
     for (let index = remembered - 1; index >= 0; index -= 1) {
@@ -153,7 +153,7 @@ export class ProofJudge {
     return false;
   }
 
-  /** Rows went, and the totals of the answers before and after do not show just that. */
+  /** Rows vanished, and the totals of the answers before and after do not show exactly that. */
   isMisled(): boolean {
     const { taken, remembered } = this.model;
     for (let index = Math.max(1, this.#cleanFrom); index < remembered; index += 1) {
@@ -164,7 +164,7 @@ export class ProofJudge {
     return false;
   }
 
-  /** Pages of two replicas in turn pass a row by; only true totals show that they do. */
+  /** Alternating pages of two replicas miss a row; only correct totals show it. */
   #isBetweenReplicas(): boolean {
     const { replica, total } = this.model.lies;
     return replica !== null && total.kind !== 'honest';
@@ -201,9 +201,9 @@ function isMisleading(before: Answer, after: Answer): boolean {
 }
 
 /**
- * The row stands behind the page of the one answer and before the page of the next, as of the states of the list that
- * they show, and the totals do not tell that these differ: two replicas that count alike and list other rows, or rows
- * that came and went in between.
+ * The row is behind the page of one answer and before the page of the next, in the states of the list that they show,
+ * and the totals do not show that these states differ. Either two replicas have equal counts and different rows, or
+ * rows arrived and vanished in between.
  */
 function hasSlipped(key: string, before: Answer | undefined, after: Answer): boolean {
   if (!before || !isMisleading(before, after)) return false;
@@ -214,8 +214,8 @@ function hasSlipped(key: string, before: Answer | undefined, after: Answer): boo
 }
 
 /**
- * As many rows as a page holds came in before it, and the total counts none of them: a page that is shown again is the
- * list's end to every reader.
+ * A full page of rows arrived before it, and the total counts none of them: a page that is shown again is the end of
+ * the list for every reader.
  */
 function isShownAgain(before: Answer | undefined, after: Answer): boolean {
   if (before?.total !== after.total || before.due.join() !== after.due.join()) return false;

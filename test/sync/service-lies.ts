@@ -4,21 +4,21 @@ import type { Row, ServiceList, Version } from './service-list.ts';
 /** Ways in which the service counts its rows. */
 export type TotalLie =
   | { kind: 'honest' }
-  /** As of some time ago. */
+  /** The count of some time ago. */
   | { kind: 'lags'; ms: number }
   /** Counts rows some time before the list shows them. */
   | { kind: 'runs-ahead'; ms: number }
-  /** Counted once in that time. */
+  /** Counted once within that time. */
   | { kind: 'cached'; ms: number }
   | { kind: 'capped'; rows: number }
   | { kind: 'absent' }
   | { kind: 'sometimes-absent'; share: number }
-  /** The rows of the page at hand. */
+  /** Counts only the rows of the current page. */
   | { kind: 'page' }
   | { kind: 'constant'; rows: number }
-  /** Off by as many rows, for good. */
+  /** Off by a constant number of rows. */
   | { kind: 'off'; rows: number }
-  /** Off by up to as many rows, either way, anew in each answer. */
+  /** Off by up to this number of rows in either direction, different in each answer. */
   | { kind: 'jitters'; rows: number };
 
 /** Faults of a service's answers. */
@@ -29,7 +29,7 @@ export type Lies = {
   /** Share of the pages that lack one of their rows, or show one without a usable key. */
   shortShare: number;
   spoiltShare: number;
-  /** An old row is shown once more that many rows further down, and the total counts it again; 0: none is. */
+  /** An old row is shown once more this number of rows further down, and the total counts it again; 0: none. */
   shownAgain: number;
 };
 
@@ -44,7 +44,7 @@ export const noLies: Lies = {
 /** States of the list that an answer shows and counts. */
 export type Sight = { shown: Version; counted: Version };
 
-/** Returns the states of the list for one answer, which is made at the moment `now`. */
+/** Returns the states of the list for one answer, which is created at the time `now`. */
 export function sightOf(list: ServiceList, lies: Lies, now: number, luck: SeededRandom): Sight {
   const { replica, total } = lies;
   const time = replica && luck.chance(replica.share) ? now - replica.ms : now;
@@ -57,7 +57,7 @@ export function sightOf(list: ServiceList, lies: Lies, now: number, luck: Seeded
   return { shown: version, counted: version };
 }
 
-/** `length`: the rows that the service counts. */
+/** `length`: number of rows that the service counts. */
 export function toldTotal(
   total: TotalLie,
   length: number,
@@ -74,7 +74,7 @@ export function toldTotal(
   return total.kind === 'off' ? Math.max(0, length + total.rows) : length;
 }
 
-/** The rows of a page as they are shown, those that are shown without a usable key, and the keys that it hides. */
+/** The rows of a page as shown, those shown without a usable key, and the keys that it hides. */
 export function spoil(
   rows: readonly Row[],
   { shortShare, spoiltShare }: Lies,

@@ -1,6 +1,6 @@
 import type { ListOrder } from '../../src/kernel/vocabulary.ts';
 
-/** `isUndated`: the list shows the row with a time that nobody can read; its place follows the real one. */
+/** `isUndated`: the list shows the row with an unreadable time; its place follows the real one. */
 export type Row = { readonly key: string; readonly time: number; readonly isUndated: boolean };
 
 /** The list from one change to the next. */
@@ -9,7 +9,7 @@ export class Version {
   /** Unix ms of the change that made it. */
   readonly at: number;
   readonly rows: readonly Row[];
-  /** Rows that were taken out up to here, all changes together. */
+  /** Number of rows removed so far, over all changes. */
   readonly removals: number;
   #listing: readonly Row[] | undefined;
   #keys: ReadonlySet<string> | undefined;
@@ -39,13 +39,13 @@ export class Version {
 
 const startMs = 1_000_000_000_000;
 
-/** The rows of one list as they come and go, with every state that the list has had. */
+/** The rows of one list over time, with every state that the list has had. */
 export class ServiceList {
-  /** Times are cut to multiples of it, so that several rows share one. */
+  /** Times are rounded down to multiples of it, so that several rows share one. */
   timeStep = 1;
   /** Time between two arrivals: with hours, a list of a hundred rows spans days. */
   stepMs = 7_200_000;
-  /** Arrivals whose time nobody can read: each n-th; 0: none. */
+  /** Each n-th arrival has an unreadable time; 0: none. */
   undatedEach = 0;
   readonly versions: Version[] = [new Version(0, 0, [], 0)];
   #order: ListOrder | 'shuffled';
@@ -74,7 +74,7 @@ export class ServiceList {
     return this.versions.at(-1) as Version;
   }
 
-  /** The list as it stood at the time (Unix ms). */
+  /** State of the list at the time (Unix ms). */
   asOf(time: number): Version {
     for (let index = this.versions.length - 1; index > 0; index -= 1) {
       const version = this.versions[index];
@@ -83,7 +83,7 @@ export class ServiceList {
     return this.versions[0] as Version;
   }
 
-  /** `salt` stands for the request where the order changes with each. */
+  /** `salt` identifies the request if the order changes with each request. */
   listing(version: Version, salt: number): readonly Row[] {
     if (this.#order !== 'shuffled') return version.listing(this.#order);
     return byScramble(version.rows, salt);
@@ -98,7 +98,7 @@ export class ServiceList {
     return rows.map((row) => row.key);
   }
 
-  /** A row that turns up in the past; `at` in [0, 1] of the history. Times stay distinct. */
+  /** A row that appears in the past; `at` in [0, 1] of the history. Times stay distinct. */
   late(at: number): string {
     const time = startMs + Math.floor(at * (this.#clock - startMs));
     const row = this.#newRow(time - (time % 10) + 1 + (this.#arrivals % 9));
@@ -106,7 +106,7 @@ export class ServiceList {
     return row.key;
   }
 
-  /** Takes out the row at that place (in [0, 1) of the rows, in the order in which they came). */
+  /** Removes the row at this place (in [0, 1) of the rows, in the order in which they arrived). */
   remove(at: number): Row | undefined {
     const { rows } = this.current;
     const row = rows[Math.floor(at * rows.length)];
@@ -125,13 +125,13 @@ export class ServiceList {
     if (left.length < rows.length) this.#change(left, rows.length - left.length);
   }
 
-  /** Brings the row back that was taken out last. */
+  /** Restores the row that was removed last. */
   bringBack(): void {
     const row = this.#removed.pop();
     if (row && !this.has(row.key)) this.#insert([row]);
   }
 
-  /** Shows a row of another list, too. */
+  /** Also shows a row of another list. */
   show(row: Row): void {
     if (!this.has(row.key)) this.#insert([row]);
   }

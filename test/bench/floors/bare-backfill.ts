@@ -7,9 +7,9 @@ const connections = 2;
 type BarePage = { data: { totalSize: number; list: StaticRow[] } };
 
 /**
- * The shortest program that brings the same pages into the same table, without any guarantee: no signature, no
- * order, no checkpoint, no check of what came, no trigger (so neither counts nor totals nor events). Both lists at once,
- * `concurrency` requests in flight together. Returns its seconds.
+ * The shortest program that stores the same pages in the same table, without any guarantee: no signature, order,
+ * checkpoint, check of answers or trigger (so no counts, totals or events). Both lists at once, `concurrency` requests
+ * in flight together. Returns its seconds.
  */
 export async function bareBackfill(
   baseUrl: string,
@@ -17,7 +17,7 @@ export async function bareBackfill(
   { pageSize, concurrency }: { pageSize: number; concurrency: number },
 ): Promise<number> {
   const pool = new Pool({ connectionString, max: connections });
-  // The database may be dropped before the server has taken leave of them.
+  // The database may be dropped before the server has closed the connections.
   pool.on('error', () => undefined);
   await pool.query('alter table ledger.transactions disable trigger user');
   const startedAt = performance.now();
@@ -34,7 +34,7 @@ export async function bareBackfill(
   }
 }
 
-/** Pages are asked for in turn and taken as they come; each full batch is written while the next ones come in. */
+/** Pages are requested in turn and stored as they arrive; each full batch is written while the next ones arrive. */
 async function loadList(
   source: string,
   pageSize: number,

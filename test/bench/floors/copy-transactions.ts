@@ -1,8 +1,8 @@
 import { onDatabase } from '../../support/on-database.ts';
 
 /**
- * Copies the transactions of one ledger into another, whose table is empty, over a file of the server: the fastest
- * way into a table with its indexes. Returns the seconds of the way in.
+ * Copies the transactions of one ledger into the empty table of another one through a file of the server: the fastest
+ * way into a table with its indexes. Returns the seconds of the import.
  */
 export async function copyTransactions(from: string, to: string): Promise<number> {
   const file = await onDatabase(from, async (client) => {

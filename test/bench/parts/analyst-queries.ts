@@ -12,10 +12,10 @@ type TimedQuery = { name: string; sql: string; atMostMs: number };
 const boundedMs = 200;
 const wholeMs = 2_000;
 
-/** Every column is read: PostgreSQL leaves out the work for columns that nobody asks for. */
+/** Reads every column, because PostgreSQL skips the work for unused columns. */
 const all = (from: string) => `select count(v) from (select * from ${from}) as v`;
 
-/** Further questions of analysts go here. */
+/** Place for further queries of analysts. */
 const queries: TimedQuery[] = [
   {
     name: 'daily_flows of 30 days',

@@ -14,7 +14,7 @@ const flat: Target = { of: 'ratio', atMost: 1.3 };
 
 type Question = { what: string; ask(wallet: BookedWallet): Promise<unknown> };
 
-/** Every column is read: PostgreSQL leaves out the work for columns that nobody asks for. */
+/** Reads every column, because PostgreSQL skips the work for unused columns. */
 const all = (from: string) => `select count(v) from (select * from ${from}) as v`;
 const asked = (what: string, from: string): Question => ({
   what,
@@ -23,9 +23,7 @@ const asked = (what: string, from: string): Question => ({
 
 const month = `ledger.account_statement('USDT', current_date - 35, current_date - 5)`;
 
-/**
- * Queries that a daemon runs once a minute, and those that are read most: their cost must not grow with the history.
- */
+/** Queries that a daemon runs every minute, and the most frequent ones: their cost must not grow with the history. */
 const questions: Question[] = [
   { what: 'balances job, behind 20 new deposits: sums, assets, judgement', ask: reconcile },
   asked('ledger.reconciliation', 'ledger.reconciliation'),
@@ -41,7 +39,7 @@ const questions: Question[] = [
 const wholeMs = 50;
 const whole = ['totals', 'daily_totals', 'daily_fees', 'daily_flows', 'trial_balance_at(now())'];
 
-/** (p) Books against the length of the history, views over everything, and an export. */
+/** (p) Cost of the books for different lengths of the history, of views over everything, and of an export. */
 export const booksPart: BenchPart = {
   letters: 'p',
   title: 'books against the length of the history, and their export',
@@ -66,7 +64,7 @@ async function close({ client, close: closeWallet }: BookedWallet): Promise<void
   await closeWallet();
 }
 
-/** Both lengths in turn, so that what else the machine does falls on both. */
+/** Both lengths alternate, so that other load on the machine affects both. */
 async function compare(
   bench: Bench,
   small: BookedWallet,
@@ -117,7 +115,7 @@ async function msOf(work: () => Promise<unknown>): Promise<number> {
 
 let arrivals = 0;
 
-/** Deposits of a coin on two chains come, and the daemon compares as after a reading of the balances. */
+/** Deposits of a coin on two chains arrive, and the daemon compares as after a reading of the balances. */
 async function reconcile({ ledger }: BookedWallet): Promise<void> {
   arrivals += 1;
   await ledger.pool.query(

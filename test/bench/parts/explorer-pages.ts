@@ -8,7 +8,7 @@ import { startDaemon } from '../running-daemon.ts';
 import { type StaticService, startStaticService } from '../static-service.ts';
 
 const readers = 10;
-/** Time (ms) that a person looks at a page. */
+/** Time (ms) for which a person reads a page. */
 const lookMs = 2_000;
 const pageMsMax = 100;
 const rateAtLeast = 0.95;
@@ -80,7 +80,7 @@ function envOf(bench: Bench, wallet: BookedWallet, service: StaticService): Reco
   };
 }
 
-/** Pages under the wallet's own address; `n` tells which rows a look is about, so that hardly one is seen twice. */
+/** Pages under the wallet's own address; `n` selects the rows of a visit, so that few rows are visited twice. */
 const pagesOf = (rows: number) => (n: number) => {
   const id = String((n * 7_919) % Math.floor(rows / 2 - 10_000)).padStart(12, '0');
   const day = new Date(Date.now() - ((n % 900) + 60) * 86_400_000).toISOString().slice(0, 10);
@@ -103,7 +103,7 @@ const pagesOf = (rows: number) => (n: number) => {
   ] as const;
 };
 
-/** Looks at each page as its first reader, whose answer needs modules and plans that are not there yet. */
+/** Opens each page as its first visitor, whose answer needs modules and plans that are not loaded yet. */
 async function lookOnce(url: string, pages: PagesOf): Promise<void> {
   for (const [, path] of pages(0)) await (await fetch(`${url}${path}`)).text();
 }

@@ -89,7 +89,7 @@ async function measureLatency(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-/** Changes rows one by one; returns the milliseconds from before each statement to the arrival of its event. */
+/** Changes rows one by one; returns the milliseconds from the begin of each statement to the arrival of its event. */
 async function changeRows(bench: Bench, database: string, stream: Arrivals, webhook: Arrivals) {
   const toStream: number[] = [];
   const toWebhook: number[] = [];

@@ -13,7 +13,7 @@ const pollMs = 5;
 const settleMs = 5_000;
 const giveUpMs = 30_000;
 const seed = 7;
-/** Shares no divisor with the numbers of arrivals, so that each place is taken once. */
+/** Shares no divisor with the numbers of arrivals, so that each place is used once. */
 const placeStep = 37;
 
 /** Time from the creation of a transaction until the ledger shows it. */
@@ -36,7 +36,7 @@ const troubles: Record<string, object> = {
   'whose service is 100 times slower': { rate: 0, totalError: 0, slowdown: 100 },
 };
 
-/** Time until the ledger shows the transactions of a wallet beside another wallet in trouble. */
+/** Time until the ledger shows the transactions of a wallet while another wallet has trouble. */
 export const besideTroublePart: BenchPart = {
   letters: 'q',
   title: 'freshness beside a wallet in trouble',
@@ -90,7 +90,7 @@ async function measureDelays(
 }
 
 /**
- * Returns a random pause before the next arrival, from each equal part of the interval in turn. The arrival before it
+ * Returns a random pause before the next arrival, from each equal part of the interval in turn. The previous arrival
  * was seen at the end of a pass, so the pause makes every distance from the next pass equally likely. Few arrivals are
  * then enough.
  */
@@ -99,7 +99,7 @@ function pauseMs(index: number, count: number): number {
   return ((place + fraction(seed, 0, index)) / count) * everyMs;
 }
 
-/** Milliseconds from the service's word that it is there to the first read that finds it. */
+/** Milliseconds from the service's confirmation of the row to the first read that finds it. */
 async function delayOfOne(sandbox: SandboxProcess, client: Client): Promise<number> {
   const orderNo = await sandbox.addTransaction();
   const arrivedAt = performance.now();

@@ -57,7 +57,7 @@ async function measureDelays(
   const delays: number[] = [];
   const count = bench.isQuick ? 12 : 100;
   for (let index = 0; index < count; index += 1) {
-    // Beyond the second that a look keeps for itself, at any distance from the daemon's own beats.
+    // Longer than the minimum of one second between reads, at any phase of the daemon's intervals.
     await delay(1_200 + 300 * fraction(seed, 0, index));
     delays.push(await delayOfOne(wallet));
   }
@@ -151,7 +151,7 @@ function delayFigures(delays: number[]): Figure[] {
 function floodFigures(flood: FloodFigures): Figure[] {
   const { accepted, others, maxMs, seconds, listRequests, details, residentMiB } = flood;
   const third = Math.floor(residentMiB.length / 3);
-  // The own passes of the daemon are no cost of hints.
+  // The regular passes of the daemon do not count as cost of hints.
   const ownPasses = Math.ceil(seconds / everySeconds);
   return [
     {

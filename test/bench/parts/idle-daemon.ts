@@ -7,7 +7,7 @@ import { runProduct } from '../run-product.ts';
 import { startDaemon } from '../running-daemon.ts';
 import { startSandboxProcess } from '../sandbox-process.ts';
 
-/** Cost of a daemon that has nothing to do: everything is synced, and nothing changes. */
+/** Cost of an idle daemon: everything is synced, and nothing changes. */
 export const idleDaemonPart: BenchPart = {
   letters: 'g',
   title: 'idle daemon',
@@ -43,7 +43,7 @@ async function measureIdle(bench: Bench, queue: BenchedQueue, wallets: string[])
     await runProduct(['pool', 'refill', ...ofWallet], { ...env, WALLET_MAX_RPS: 'off' });
   }
   const daemon = await startDaemon(bench, env);
-  // Every job has run more than once then, and the just-in-time compiler is done with the code that repeats.
+  // By then every job has run more than once, and the JIT compiler has compiled the repeated code.
   await delay(bench.isQuick ? 10_000 : 120_000);
   const client = new Client({ connectionString: database });
   await client.connect();
@@ -62,7 +62,7 @@ async function measureIdle(bench: Bench, queue: BenchedQueue, wallets: string[])
   return {
     seconds,
     cpuSeconds,
-    // Minus the first statement of `readCounters`, which the second one counts.
+    // Minus the first statement of `readCounters`, which the second call counts.
     statements: after.statements - before.statements - 1,
     walBytes: after.walBytes - before.walBytes,
   };

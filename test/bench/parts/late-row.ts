@@ -8,11 +8,11 @@ import { virtualHistory } from '../virtual-history.ts';
 /** Cost until the ledger and its proof were correct again. */
 type Repair = { requests: number; ms: number; passes: number; isRepaired: boolean };
 
-/** A row that is not found by then takes a walk over everything: the target is missed. */
+/** A row that is not found by then needs a full scan: the target is missed. */
 const passesMax = 8;
 const requestsMax = 1_000;
 
-/** (k) A row that comes in, or vanishes, deep in an ordered history costs a search, not a walk. */
+/** (k) A row that appears or vanishes deep in an ordered history costs a search, not a full scan. */
 export const lateRow: BenchPart = {
   letters: 'k',
   title: 'one late row, and one vanished row, at any depth of a long history',
@@ -70,7 +70,7 @@ function figuresOf(what: string, rows: number, repairs: Repair[]): Figure[] {
   ];
 }
 
-/** `harm` changes the service at row n and returns the SQL condition under which the ledger has followed. */
+/** `harm` changes the service at row n and returns the SQL condition that holds once the ledger has followed. */
 async function repairAtDepths(
   bench: Bench,
   wallet: VirtualWallet,
@@ -81,7 +81,7 @@ async function repairAtDepths(
   for (const place of places) {
     const repair = await repairOf(wallet, harm(place));
     repairs.push(repair);
-    // Nothing can be told of the next one on a ledger that is still in disorder.
+    // A ledger that is still inconsistent allows no statement about the next row.
     if (!repair.isRepaired) break;
   }
   return repairs;
@@ -116,7 +116,7 @@ async function repairOf(wallet: VirtualWallet, condition: string): Promise<Repai
   };
 }
 
-/** Row numbers all over the history, the same in every run. */
+/** Row numbers across the whole history, the same in every run. */
 function drawPlaces(rows: number, count: number): number[] {
   const goldenShare = 0.618_033_988_749_895;
   return Array.from({ length: count }, (_, draw) =>

@@ -7,7 +7,7 @@ import { startSandboxProcess } from '../sandbox-process.ts';
 
 /** Tables of facts whose rows change while a wallet lives. */
 const factTables = ['transactions', 'balances', 'coins', 'addresses'];
-/** Columns that say when and by which answer a row was written, and no fact of it. */
+/** Columns with the time and the observation of a row's write, which are no facts of it. */
 const bookKeeping = [
   'changed_at',
   'observed_at',

@@ -8,9 +8,9 @@ import type { Figure } from '../figures.ts';
 const pages = 100;
 const pageSize = 10;
 const passes = 200;
-/** A service that lies costs at most so many times the list requests of an honest one. */
+/** A lying service costs at most this multiple of the list requests of an honest one. */
 export const ratioMax = 2;
-/** By then a service that has become honest has shown every row. */
+/** By then a service that became honest has shown every row. */
 const honestPasses = 20;
 
 /** Lies of a service in each pass, counted from 0. */
@@ -54,7 +54,7 @@ export const liars: Liar[] = [
   { what: 'one row shown and counted twice', lies: () => ({ ...noLies, shownAgain: 27 }) },
 ];
 
-/** Rows that arrive at the service as each pass begins. */
+/** Rows that arrive at the service at the begin of each pass. */
 type Life = { what: string; arrivals: (pass: number) => number };
 
 const lives: Life[] = [
@@ -63,7 +63,7 @@ const lives: Life[] = [
   { what: '25 rows every 10th pass', arrivals: (pass) => (pass % 10 === 9 ? 25 : 0) },
 ];
 
-/** (l) Cost of a service that lies about its list, against an honest one: list requests of the pure model. */
+/** (l) Cost of a service with a false list compared with an honest one: list requests of the pure model. */
 export const lyingService: BenchPart = {
   letters: 'l',
   title: 'list requests under a service that lies',
@@ -83,7 +83,7 @@ export function costs(liar: Liar): Promise<number[]> {
   return Promise.all(lives.map((life) => requestsOf(liar, life)));
 }
 
-/** The figure of the life in which the lie is dearest. */
+/** The figure of the life in which the lie is most expensive. */
 function toFigure({ what }: Liar, requests: number[], floors: number[]): Figure {
   const ratios = requests.map((value, index) => value / (floors[index] ?? Number.NaN));
   const dearest = ratios.indexOf(Math.max(...ratios));
@@ -97,12 +97,12 @@ function toFigure({ what }: Liar, requests: number[], floors: number[]): Figure 
   };
 }
 
-/** Counts the first reading too. Throws where a row is missing after the service has become honest. */
+/** Includes the first reading. Throws if a row is missing after the service became honest. */
 async function requestsOf(liar: Liar, life: Life): Promise<number> {
   const model = new ListModel('newest-first', pageSize);
   model.world.requestMs = 200;
   model.arrive(pages * pageSize);
-  // Long before the first pass, so that no lie is about these rows.
+  // Long before the first pass, so that no lie concerns these rows.
   model.world.time += 86_400_000;
   for (let pass = 0; pass < passes; pass += 1) {
     model.lies = liar.lies(pass);

@@ -7,7 +7,7 @@ import { runProduct } from '../run-product.ts';
 import { onlyDetails, startDaemon } from '../running-daemon.ts';
 import { type SandboxProcess, startSandboxProcess } from '../sandbox-process.ts';
 
-/** Requests a second of each wallet; together they are far below what one process can send. */
+/** Requests per second of each wallet; together far below the capacity of one process. */
 const budget = 5;
 const windowMs = 10_000;
 const latencyMs = 100;

@@ -65,7 +65,7 @@ async function measure(
   for (let run = 0; run < bench.runs; run += 1) {
     await setStatistics(ledger, hasStatistics);
     const others = await startOthers(connectionString, maintenance);
-    // The maintenance is under way.
+    // The maintenance has started.
     await delay(200);
     took.push(await storeAddresses(ledger, `${hasStatistics}-${maintenance[0]}-${run}`));
     stalls.push(await others.end());
@@ -89,7 +89,7 @@ async function setStatistics({ pool }: Ledger, hasStatistics: boolean): Promise<
   }
 }
 
-/** Returns the time (ms) that the server works on the transaction that stores an answer. */
+/** Returns the time (ms) that the server needs for the transaction that stores an answer. */
 async function storeAddresses(ledger: Ledger, name: string): Promise<number> {
   const { rows } = await ledger.pool.query<{ id: string }>(
     `insert into ledger.address_requests (slip44, num, state, requested_at)
@@ -112,7 +112,7 @@ async function readServerMs({ pool }: Ledger): Promise<number> {
   return rows[0]?.ms ?? Number.NaN;
 }
 
-/** Deposits that come in one after another, and maintenance over and over. `end` tells the slowest deposit. */
+/** Deposits arrive one after another during repeated maintenance. `end` returns the slowest deposit. */
 async function startOthers(connectionString: string, maintenance: Case['maintenance']) {
   const state = { isOver: false, slowestMs: 0 };
   const [writer, cleaner] = [new Client({ connectionString }), new Client({ connectionString })];

@@ -12,7 +12,7 @@ const quietPasses = 100;
 const newRows = 1_000;
 const flat: Target = { of: 'ratio', atMost: 1.3 };
 
-/** (d) A pass with nothing new, and (e) one with 1,000 new rows, must not feel how long the history is. */
+/** (d) A pass with no new row and (e) one with 1,000 new rows must not depend on the length of the history. */
 export const quietTick: BenchPart = {
   letters: 'de',
   title: 'a pass with nothing new, and with 1,000 new rows, against the length of the history',
@@ -36,7 +36,7 @@ function openOfRows(bench: Bench, rows: number): Promise<VirtualWallet> {
   return openVirtualWallet(bench, virtualHistory({ deposit: rows / 2, withdraw: rows / 2 }));
 }
 
-/** Both lengths in turn, so that what else the machine does falls on both. */
+/** Both lengths alternate, so that other load on the machine affects both. */
 async function compare(
   bench: Bench,
   small: VirtualWallet,
@@ -138,7 +138,7 @@ async function costOfQuietPasses(wallet: VirtualWallet): Promise<Cost> {
   };
 }
 
-/** Right behind a checkpoint, when each page costs a whole page of WAL: what a busy server pays at worst. */
+/** Right after a checkpoint, when each page costs a full page of WAL: the worst case of a busy server. */
 async function costOfNewRows(wallet: VirtualWallet): Promise<Cost> {
   await wallet.ledger.pool.query('checkpoint');
   wallet.service.append('deposit', newRows / 2);

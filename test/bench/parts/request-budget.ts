@@ -11,7 +11,7 @@ const windowMs = 10_000;
 const latencyMs = 100;
 const spreadMs = 60_000;
 
-/** One backfill on a budget: is it used up, is it kept, does the service ever refuse for it. */
+/** One backfill with a budget: measures that it is used up, kept, and never refused by the service. */
 export const requestBudgetPart: BenchPart = {
   letters: 'c',
   title: 'request budget of one process',
@@ -122,7 +122,7 @@ type DaemonsRun = {
   count: number;
   perSecond: number;
   busiest: number;
-  /** Until each daemon had sent its first request, from the start of the last one. */
+  /** From the start of the last daemon until each had sent its first request. */
   spreadSeconds: number;
 };
 
@@ -146,7 +146,7 @@ async function runDaemons(
   return { count, ...paceOf(arrivals), spreadSeconds };
 }
 
-/** Daemons that ran out of work would have been measured as slow ones. */
+/** Daemons without work would have been measured as slow ones. */
 async function assertWorkIsLeft(connectionString: string): Promise<void> {
   const rows = await queryOnce(connectionString, 'select from ledger.waiting_details limit 1');
   if (rows.length === 0) throw new Error('the backlog is used up: the figures mean nothing');

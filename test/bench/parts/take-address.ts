@@ -9,7 +9,7 @@ import { median, percentile } from '../figures.ts';
 const slip44 = 60;
 const calls = 4_000;
 const warmUp = 400;
-/** Calls before it is the other's turn: with every second call one takes the other's place in the processor's caches. */
+/** Calls before the other one's turn: alternating every call would evict each other from the CPU caches. */
 const callsPerTurn = 200;
 const dearerUsMax = 25;
 
@@ -46,7 +46,7 @@ export const takeAddressPart: BenchPart = {
   },
 };
 
-/** A ledger with a full pool; `before`: as it was before the migration of that name. */
+/** A ledger with a full pool; `before`: with the schema before the migration of that name. */
 async function openFilled(bench: Bench, before: string | null): Promise<Client> {
   const connectionString = await bench.database();
   const ledger = connectLedger({ connectionString, poolSize: 2, log: silentLog });
@@ -62,18 +62,18 @@ async function openFilled(bench: Bench, before: string | null): Promise<Client> 
     insert into ledger.addresses (slip44, address, status, generated_by, first_seen_at)
     select ${slip44}, '0x' || md5(n::text), 'available', 1, now()
       from generate_series(1, ${(calls + warmUp) * bench.runs}) n`);
-  // As the daemon leaves rows: judged, and looked at for earlier deposits.
+  // Rows as the daemon leaves them: classified, and checked for earlier deposits.
   if (before === null)
     await client.query(`update ledger.addresses set form = 'proven', unchecked_until = null`);
   await client.query('vacuum full analyze ledger.addresses');
-  // As take_address sets it, so that both wait for the log.
+  // The setting of take_address, so that both wait for the log.
   await client.query('set synchronous_commit = on');
-  // As `migrate --issuer` sets it for the role.
+  // The setting of `migrate --issuer` for the role.
   await client.query(`set idle_in_transaction_session_timeout = '1min'`);
   return client;
 }
 
-/** In turns of before, now, now, before, so that whatever else the machine does meets both. */
+/** In the order before, now, now, before, so that other load on the machine affects both. */
 async function timeBoth(before: Client, now: Client, run: number): Promise<[number[], number[]]> {
   const us: [number[], number[]] = [[], []];
   let isNowFirst = false;

@@ -16,10 +16,10 @@ const windowMs = 10_000;
 const pollMs = 5;
 const giveUpMs = 60_000;
 const settleMs = 10_000;
-/** New rows a second that ask for more details than the budget has requests. */
+/** New rows per second, which need more details than the budget has requests. */
 const floodPerSecond = 70;
 
-/** Freshness and request budget that remain beside a long backlog of details, an audit and a backfill. */
+/** Freshness and request budget that remain during a long backlog of details, an audit and a backfill. */
 export const underLoadPart: BenchPart = {
   letters: 'u',
   title: 'freshness beside a backlog of details, an audit and a backfill',
@@ -87,7 +87,7 @@ async function until(client: Client, orderNo: string, condition: string): Promis
   throw new Error(`${orderNo} did not come to: ${condition}`);
 }
 
-/** The backlog's share of all requests while new rows want more than all of them. */
+/** The backlog's share of all requests while new rows need more than all of them. */
 async function floodCurrent(
   bench: Bench,
   sandbox: SandboxProcess,

@@ -1,6 +1,6 @@
 import type { Check } from './check-types.ts';
 
-/** The addresses in the ledger against those that exist. */
+/** Compares the addresses in the ledger with those that exist. */
 export const addressChecks: readonly Check[] = [
   {
     id: 'addresses.lost',

@@ -15,7 +15,7 @@ const versionAfter = (change: string, after: string) => `
       and v.balance::numeric = ${change}.balance and v.frozen::numeric = ${change}.frozen
       and v.version > ${after})`;
 
-/** Balances and coins against the truth and its versions. */
+/** Compares balances and coins with the truth and its versions. */
 export const assetChecks: readonly Check[] = [
   {
     id: 'balances.exact',

@@ -10,11 +10,11 @@ export type CheckContext = {
   taken?: readonly { slip44: number; reference: string | null; address: string }[] | undefined;
 };
 
-/** One promise as a query; each row that it finds is a violation. */
+/** One guarantee as a query; each row that it finds is a violation. */
 export type Check = {
   /** Stable name: `transactions.complete`. */
   id: string;
-  /** Condition that has to hold, in words. */
+  /** Description of the condition that must hold. */
   promise: string;
   sql: string;
 };
@@ -27,7 +27,7 @@ export type CheckResult = {
   samples: unknown[];
 };
 
-/** One thing put wrong in a good ledger, or in what the service saw; and the checks that have to report it. */
+/** One fault put into a good ledger or into the service's record, and the checks that have to report it. */
 export type Tamper = {
   name: string;
   sql?: string;

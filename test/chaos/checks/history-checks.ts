@@ -1,12 +1,12 @@
 import type { Check } from './check-types.ts';
 
 /**
- * Confirmations are logged only when they fall, and which list shows an order is the list's word, not the order's: they
- * make no chain.
+ * Confirmations are logged only when they fall, and the list of an order is a property of the list, not of the order:
+ * they form no chain.
  */
 const chained = `field not in ('confirm_num', 'is_listed', 'stream')`;
 
-/** An order whose truth changed while a later request overtook an earlier one; nothing is promised of it. */
+/** An order whose truth changed while a later request overtook an earlier one; nothing is guaranteed for it. */
 const isExcused = `exists (select from oracle.transaction_states s join oracle.moments m on m.id = s.moment
                             where s.order_no = w.order_no and m.is_spanned)`;
 
@@ -17,7 +17,7 @@ const versionOf = (change: string, value: 'old_value' | 'new_value', after: stri
                and v.version > ${after}),
            case when '${value}' = 'old_value' and ${change}.old_value is null then -1 end)`;
 
-/** transaction_changes against every version that an order ever had. */
+/** Compares transaction_changes with every version that an order ever had. */
 export const historyChecks: readonly Check[] = [
   {
     id: 'history.monotonic',

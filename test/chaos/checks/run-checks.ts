@@ -20,7 +20,7 @@ const checks: readonly Check[] = [
 
 const samplesMax = 5;
 
-/** Matches the ids of checks on facts that a ledger loses when it is put back to an earlier state. */
+/** Matches the ids of checks on facts that a ledger loses when it is restored to an earlier state. */
 const unknowableAfterMove =
   /^(history\.|requests\.(one-open|lost-answer|written-down|ceiling)|addresses\.(handed-out-once|lost))/;
 

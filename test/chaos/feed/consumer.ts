@@ -5,7 +5,7 @@ const retryPauseMs = 150;
 const idlePauseMs = 100;
 const eventsMax = 100;
 
-/** Where the consumer keeps what it was told; an event that comes twice breaks its key. */
+/** Place where the consumer stores the events; an event that arrives twice violates its key. */
 const consumerBooks = `
 create schema if not exists shop;
 create table if not exists shop.told (
@@ -42,10 +42,10 @@ export function startConsumer(pool: pg.Pool): {
   };
 }
 
-/** Books a page of events and acknowledges it, in one transaction. */
+/** Stores a page of events and acknowledges it, in one transaction. */
 async function takeEvents(pool: pg.Pool): Promise<number> {
   const client = await pool.connect();
-  // The statement that is under way fails as well.
+  // The current statement fails as well.
   const ignore = () => undefined;
   client.on('error', ignore);
   let failed = true;

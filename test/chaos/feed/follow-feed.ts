@@ -5,16 +5,16 @@ import { startConsumer } from './consumer.ts';
 import { judgeFeed, untilTold } from './judge-feed.ts';
 import { startReceivers } from './receivers.ts';
 
-/** Those who follow the change feed while the faults happen. */
+/** The consumers and receivers that follow the change feed during the faults. */
 export type FollowedFeed = {
-  /** Settings of the daemons, and what of them is secret. */
+  /** Settings of the daemons, and the secret ones among them. */
   readonly env: Record<string, string>;
   readonly secrets: Record<string, string>;
-  /** Starts the consumer in the database, on connections that go through the faults. */
+  /** Starts the consumer in the database, on connections that the faults affect. */
   start(consumers: pg.Pool): void;
-  /** Receivers no longer make trouble. */
+  /** Receivers no longer fail. */
   heal(): void;
-  /** Waits until all were told of everything, while daemons run, and judges what they were told. */
+  /** Waits until every event has reached all of them, with running daemons, and checks the events. */
   judge(database: pg.Pool, run: (args: string[]) => Promise<Exit>): Promise<Invariant[]>;
   close(): Promise<void>;
 };

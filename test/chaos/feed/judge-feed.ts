@@ -4,12 +4,12 @@ import { type Invariant, invariant } from '../report.ts';
 import type { Receiver, Told } from './receivers.ts';
 
 const pollMs = 500;
-/** A receiver that refused for long is tried again after minutes. */
+/** A receiver that refused for a long time is retried after minutes. */
 const restMs = 600_000;
 /** Events from before the first daemon knew its receivers. */
 const firstSeqMax = 50;
 
-/** Waits until the consumer and all receivers were told of all events that there are now; returns the last one's seq. */
+/** Waits until the consumer and all receivers have received all current events; returns the last seq. */
 export async function untilTold(
   database: pg.Pool,
   receivers: readonly Receiver[],
@@ -35,7 +35,7 @@ export async function untilTold(
   }
 }
 
-/** Judges the promises of the feed, up to the event `head`. */
+/** Checks the guarantees of the feed, up to the event `head`. */
 export async function judgeFeed(
   database: pg.Pool,
   receivers: readonly Receiver[],
@@ -74,7 +74,7 @@ export async function judgeFeed(
   ];
 }
 
-/** The first detail of a row of the history adds to it without an event. */
+/** The first detail of a historical row adds values without an event. */
 const differences = `
 with last as (
   select distinct on (wallet, key) wallet, key, data from shop.told
@@ -117,7 +117,7 @@ function judgeReceiver(receiver: Receiver, events: readonly Told[]): unknown[] {
   return found;
 }
 
-/** A receiver begins behind the event that was the latest when it was first set. */
+/** A receiver begins after the event that was the latest when it was first configured. */
 function missingOf({ told }: Receiver, head: number): number[] {
   const known = new Set(told.map(({ seq }) => seq));
   const first = Math.min(...known);

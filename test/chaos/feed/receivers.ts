@@ -4,14 +4,14 @@ import { Webhook } from 'standardwebhooks';
 import { closeServer, listen } from '../../support/listen.ts';
 import { type SeededRandom, seededRandom } from '../../support/seeded-random.ts';
 
-/** An event as a receiver was told of it. */
+/** An event as a receiver got it. */
 export type Told = { seq: number; wallet: string; kind: string; key: string; data: unknown };
 
 export type Receiver = {
   readonly name: string;
-  /** Events that it kept, in that order, repetitions included; an answer may have been lost afterwards. */
+  /** Events that it stored, in order and with repetitions; an answer may have been lost afterwards. */
   readonly told: Told[];
-  /** Requests whose signature is wrong. */
+  /** Number of requests with a wrong signature. */
   forged: number;
   attempts: number;
 };
@@ -20,7 +20,7 @@ export type Receivers = {
   readonly all: readonly Receiver[];
   /** Settings of the daemons. */
   readonly env: Record<string, string>;
-  /** From now on each accepts everything at once. */
+  /** From now on each receiver accepts everything at once. */
   heal(): void;
   close(): Promise<void>;
 };
@@ -65,7 +65,7 @@ export async function startReceivers(seed: number): Promise<Receivers> {
       const receiver: Receiver = { name, told: [], forged: 0, attempts: 0 };
       const answerOf = () => (state.isHealed ? accepted : mood(random, receiver));
       const server = createServer((request, response) => {
-        // The daemon may be killed while it speaks.
+        // The daemon may be killed while it sends.
         receive(receiver, new Webhook(secret), answerOf, { request, response }).catch(() =>
           response.destroy(),
         );

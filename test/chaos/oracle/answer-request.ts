@@ -11,13 +11,13 @@ export type World = {
   assets: AssetTruth;
   addresses: AddressTruth;
   lies: Lies;
-  /** Separate source of randomness, so that requests do not change the later history. */
+  /** Separate source of randomness, so that requests do not affect the later history. */
   lieRandom: SeededRandom;
   pageSizeMax: number;
   newestFirst: boolean;
 };
 
-/** `data` as JSON text; a code other than 0 is a refusal. `note` says in the call log what was answered. */
+/** `data` as JSON text; a code other than 0 is a refusal. `note` describes the answer in the call log. */
 export type Answer = { code: number; message: string; data: string; note: string };
 
 type Params = ReadonlyMap<string, string>;
@@ -79,7 +79,7 @@ function listTransactions(world: World, params: Params): Answer {
     ...{ ...paging, ...shown(rows), claimedTotal, guests },
     before: (count) => shown(withoutLast(rows, count, byOrderNo)),
   });
-  // Notes that the withdrawals show the guest with this answer, or show it no longer.
+  // Records that the withdrawals start or stop showing the guest with this answer.
   if (hasGuest) {
     const { history } = world.transactions;
     history.note('withdraw', guest.orderNo, answer.note.includes('otherListsRow'));
@@ -89,7 +89,7 @@ function listTransactions(world: World, params: Params): Answer {
 
 const behindMs = 3_000;
 
-/** The list as the service has shown it before its last entries: a late row stands in its middle. */
+/** The list as shown before its last changes: it has a late row in its middle. */
 function withoutLast(
   rows: readonly TransactionRow[],
   count: number,

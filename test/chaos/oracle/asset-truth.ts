@@ -29,7 +29,7 @@ export type AssetTruth = {
 
 const digits = '0123456789';
 
-/** `allPlain`: all plain coins are held and no others; else one of them beside others. */
+/** `allPlain`: the wallet has all plain coins and no others; otherwise one of them and others. */
 export function createAssetTruth(
   random: SeededRandom,
   moments: Moments,

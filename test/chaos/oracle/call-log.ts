@@ -18,11 +18,14 @@ export type CallLog = {
 
 const keptMax = 200_000;
 const turnMs = 10;
-/** A pause of this length between two turns is a stall. What came meanwhile takes some turns through the proxy. */
+/**
+ * A pause of this length between two turns of the event loop is a stall. Requests from that time need some turns to
+ * pass the proxy.
+ */
 const stallMs = 25;
 const afterStallMs = 50;
 
-/** `maxIn10s` counts requests that have certainly come within `windowMs`: see `watchStalls`. */
+/** `maxIn10s` counts requests that certainly arrived within `windowMs`: see `watchStalls`. */
 export function createCallLog(windowMs = 10_000): CallLog {
   const calls: OracleCall[] = [];
   const totals = {

@@ -1,6 +1,6 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey, verify } from 'node:crypto';
 
-/** A request as received; `params` are the decoded query's and the body's fields. */
+/** A request as received; `params` are the decoded fields of the query and the body. */
 type ReceivedRequest = {
   method: string;
   path: string;
@@ -38,7 +38,7 @@ export function createKeyPair(seed: number): KeyPair {
       const sorted = [...params].sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
       const payload = sorted.map(([name, value]) => `${name}=${value}`).join('&');
       const once = createHash('sha256').update([method, path, nonce, payload].join('|')).digest();
-      // Off the main thread: it is the dearest part of a request, and verifying adds the second hash.
+      // Off the main thread: it is the most expensive part of a request, and verifying adds the second hash.
       return new Promise((resolve) => {
         verify('sha256', once, publicKey, Buffer.from(signature, 'hex'), (error, isGood) =>
           resolve(error === null && isGood),

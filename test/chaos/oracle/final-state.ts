@@ -1,4 +1,4 @@
-/** The states that the program takes as moving money, and those as ending without it, unless told otherwise. */
+/** The default states of the program for moving money and for ending without a movement. */
 const successStates = words(
   'success succeeded successful complete completed done finished confirmed',
 );

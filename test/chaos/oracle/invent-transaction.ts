@@ -4,7 +4,7 @@ import type { Stream, TransactionRow } from './transaction-row.ts';
 
 export type CoinName = { symbol: string; slip44: number };
 
-/** The ways an order may go, and whether its last state is one of success. */
+/** The sequences of states of an order, and whether the last one is a success. */
 const ways: Record<Stream, string[][]> = {
   deposit: [
     ['pending', 'Confirming', 'Confirming', 'Success'],
@@ -21,7 +21,7 @@ const ways: Record<Stream, string[][]> = {
   ],
 };
 
-/** Names that hurt: in a URL, in SQL, in a sort order, in an array literal, in JSON. */
+/** Names that are difficult in a URL, in SQL, in a sort order, in an array literal, or in JSON. */
 const oddNames = [
   'a b',
   'q&x=1',
@@ -87,18 +87,18 @@ export function inventTransaction(
   return row;
 }
 
-/** One step on its way; the last step brings the fee. */
+/** One step to the next state; the last step sets the fee. */
 export function stepOn(row: TransactionRow, random: SeededRandom): void {
   const next = row.plan.shift() ?? row.state;
   const confirms = Number(row.confirmNum);
-  // A reorganised chain takes confirmations back.
+  // A reorganised chain lowers the confirmations.
   const isReorganised = next === row.state && confirms > 3 && random.chance(0.05);
   row.confirmNum = String(isReorganised ? confirms - 3 : confirms + 1 + random.below(12));
   row.state = next;
   if (row.txHash === '' && (row.plan.length === 0 || random.chance(0.7)))
     row.txHash = inventHash(random);
   if (row.plan.length > 0) {
-    // Some orders stand still in one state while confirmations rise.
+    // Some orders stay in one state while confirmations rise.
     if (next === 'Confirming' && random.chance(0.3)) row.plan.unshift(next);
     return;
   }
@@ -106,13 +106,13 @@ export function stepOn(row: TransactionRow, random: SeededRandom): void {
   row.feeSymbol = random.chance(0.8) ? row.symbol : isPlain(row) ? plainSymbol : 'ETH';
 }
 
-/** To its end in one step. */
+/** Moves to the final state in one step. */
 export function finish(row: TransactionRow, random: SeededRandom): void {
   row.plan = row.plan.slice(-1);
   stepOn(row, random);
 }
 
-/** Changes a final row after all, in a field that the list shows. */
+/** Changes a final row, in a field that the list shows. */
 export function amendRow(row: TransactionRow, random: SeededRandom): void {
   const kind = random.below(4);
   if (kind === 0) row.txHash = inventHash(random);

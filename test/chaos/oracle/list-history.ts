@@ -2,7 +2,7 @@ import type { Stream } from './transaction-row.ts';
 
 /** History of the rows that each list showed. */
 export type ListHistory = {
-  /** From now on the list shows the order, or shows it no longer. */
+  /** From now on the list shows the order, or no longer shows it. */
   note(stream: Stream, orderNo: string, isShown: boolean): void;
   /**
    * Returns null if the list showed exactly these orders at some moment since then (Unix ms). Otherwise returns the
@@ -11,7 +11,7 @@ export type ListHistory = {
   missShown(stream: Stream, orderNos: ReadonlySet<string>, since: number): Miss | null;
 };
 
-/** Orders that the list showed and the asker lacks, and the other way round. */
+/** Orders that the list showed and the caller lacks, and the reverse. */
 type Miss = { at: number; missing: string[]; extra: string[] };
 
 type Step = { at: number; orderNo: string; isShown: boolean };

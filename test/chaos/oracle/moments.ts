@@ -5,7 +5,7 @@ export type Moment = {
   /** Highest nonce that had been answered by then. */
   nonceBefore: number;
   /**
-   * An earlier request was answered after it, a later one before it: what the later one brought is older, and the
+   * An earlier request was answered after it and a later one before it: the answer to the later one is older, so the
    * ledger may have gone back.
    */
   isSpanned: boolean;
@@ -14,7 +14,7 @@ export type Moment = {
 export type Moments = {
   readonly all: readonly Moment[];
   begin(): Moment;
-  /** A request with this nonce sees the truth as it is now. */
+  /** A request with this nonce sees the current truth. */
   noteAnswer(nonce: number): void;
 };
 

@@ -3,7 +3,7 @@ const farthestMs = 86_400_000;
 
 export type NonceVerdict = 'new' | 'reused' | 'bad';
 
-/** Remembers every nonce ever used, a bit each: an hour of milliseconds takes half a megabyte. */
+/** Remembers every nonce ever used, with one bit each: an hour of milliseconds takes half a megabyte. */
 export function createNonceMemory(): (nonce: string, now: number) => NonceVerdict {
   const blocks = new Map<number, Uint8Array>();
   return (nonce, now) => {

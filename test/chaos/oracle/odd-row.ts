@@ -20,7 +20,7 @@ const oddities: Oddity[] = [
   { kind: 'fee is a boolean', field: 'fee', sent: 'false', stored: null },
 ];
 
-/** Makes the row odd for good: the `serial`-th kind of oddity, round and round. */
+/** Makes the row permanently odd, with the kind of oddity for `serial`, in rotation. */
 export function makeOdd(row: TransactionRow, serial: number): void {
   row.odd = oddities[serial % oddities.length] ?? null;
 }

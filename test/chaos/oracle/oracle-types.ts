@@ -25,9 +25,9 @@ export type OracleOptions = {
   verifyShare?: number;
 };
 
-/** Rates 0..1 of content lies, per answer; may be changed at any time. All are 0 at the start. */
+/** Rates 0..1 of false content, per answer; may be changed at any time. All are 0 at the start. */
 export type Lies = {
-  /** A list answers with smaller pages than asked for, and says so in pageSize. */
+  /** A list answers with smaller pages than requested, and states the size in pageSize. */
   clampPage: number;
   /** totalSize is off, text, null or missing. */
   wrongTotal: number;
@@ -35,9 +35,9 @@ export type Lies = {
   stalePage: number;
   /** The detail of another order. */
   wrongDetail: number;
-  /** One row of a page takes the place of its neighbour too. */
+  /** One row of a page replaces its neighbour too. */
   duplicateInPage: number;
-  /** Half a list's answers come from a replica that is seconds behind, rows and total alike. */
+  /** Half the answers of a list come from a replica that is seconds behind, in rows and total. */
   oldReplica: number;
   /** The total is that of some seconds ago. */
   laggingTotal: number;
@@ -45,7 +45,7 @@ export type Lies = {
   aheadTotal: number;
   /** No total above a thousand. */
   cappedTotal: number;
-  /** A page shows fewer rows than it says it holds. */
+  /** A page shows fewer rows than it claims. */
   shortPage: number;
   /** A row in the middle of the page is no JSON. */
   spoiltPage: number;
@@ -55,7 +55,7 @@ export type Lies = {
   boundaryPage: number;
 };
 
-/** One request as received, whatever became of its answer. */
+/** One request as received, with any result. */
 export type OracleCall = {
   /** Also in the answer's header `x-oracle-call`. */
   serial: number;
@@ -68,7 +68,7 @@ export type OracleCall = {
   nonce: string | null;
   /** True if key, signature and nonce were good. */
   accepted: boolean;
-  /** `ok`, or why it was refused; with `:lie` and the lie's name when the answer was not the truth. */
+  /** `ok`, or the reason of the refusal; with `:lie` and its name if the answer was false. */
   answer: string;
 };
 
@@ -81,21 +81,21 @@ export type Oracle = {
   readonly privateKey: string;
   /** The public key in hex, for WALLET_API_KEY. */
   readonly apiKey: string;
-  /** New deposits and withdrawals; their order numbers. Unless told, 3 of 100 are late, by up to a day. */
+  /** Creates deposits and withdrawals; returns their order numbers. By default 3 of 100 are late, by up to a day. */
   arrive(count: number, when?: { isLate?: boolean }): string[];
-  /** Moves that many open rows one step on (state, confirmNum and fee appear); how many moved. */
+  /** Moves that many open rows one step on (state, confirmNum and fee appear); returns the number moved. */
   advance(count: number): number;
-  /** Moves every open row to a final state; how many moved. */
+  /** Moves every open row to a final state; returns the number moved. */
   settle(): number;
-  /** Changes fields of final rows ("final was not final"); how many changed. */
+  /** Changes fields of final rows; returns the number changed. */
   amend(count: number): number;
-  /** Changes balances, and now and then a coin's states; how many balances changed. */
+  /** Changes balances, and sometimes the states of a coin; returns the number of changed balances. */
   moveBalances(count: number): number;
-  /** An operator makes that many addresses of the chain at the service, past the program. */
+  /** An operator generates that many addresses of the chain at the service, without the program. */
   operate(slip44: number, count: number): void;
-  /** True for an address that a request of the program brought about. */
+  /** True for an address that a request of the program generated. */
   isGenerated(slip44: number, address: string): boolean;
-  /** Takes final orders out of their lists; the function puts them back. */
+  /** Removes final orders from their lists; the returned function restores them. */
   hide(count: number): () => void;
   readonly missShown: ListHistory['missShown'];
   /** Mutable. */
@@ -104,7 +104,7 @@ export type Oracle = {
   readonly calls: readonly OracleCall[];
   /** TCP connections that are open at the moment. */
   openConnections(): number;
-  /** To be told by whoever stands between: the answer of this call never reached the asker whole. */
+  /** For a proxy to report that the answer of this call never arrived completely. */
   noteLostAnswer(serial: number): void;
   /** (Re)creates the schema `oracle` in that database and loads the truth into it. */
   writeTruth(client: pg.Client | pg.Pool): Promise<void>;

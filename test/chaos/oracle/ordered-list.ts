@@ -1,6 +1,6 @@
 import type { TransactionRow } from './transaction-row.ts';
 
-/** Rows by time; of equal times, in the order they came. */
+/** Rows by time; those of equal times in the order of arrival. */
 export type OrderedList = {
   readonly rows: readonly TransactionRow[];
   add(row: TransactionRow): void;

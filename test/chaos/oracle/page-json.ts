@@ -1,15 +1,15 @@
 import type { Lies } from './oracle-types.ts';
 
-/** A list as it stood at one moment: its number of rows, oldest first, and the JSON of one of them. */
+/** A list at one moment: its number of rows, oldest first, and the JSON of one of them. */
 type ShownList = { total: number; item(index: number): string };
 
 export type PageQuestion = ShownList & {
   page: number;
   size: number;
   newestFirst: boolean;
-  /** Number of rows to derive the total from, instead of the rows of the list. */
+  /** Number of rows from which the total is derived, instead of the rows of the list. */
   claimedTotal?: number;
-  /** The list as it was before its last `count` entries, which may stand anywhere in it. Default: they stand at its end. */
+  /** The list as it was before its last `count` entries, which may be anywhere in it. Default: they are at its end. */
   before?(count: number): ShownList;
   /** Items of another list. */
   guests?: string[];
@@ -21,7 +21,7 @@ export type PageAnswer = { json: string; lies: string[]; isLast: boolean };
 const staleRowsMax = 20;
 const totalCap = 1_000;
 
-/** One page of a list (document, 2.2), with the lies that fall to it. */
+/** One page of a list (document, 2.2), with the false content drawn for it. */
 export function pageJson(
   question: PageQuestion,
   lies: Lies,

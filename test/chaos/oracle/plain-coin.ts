@@ -5,7 +5,7 @@ import type { TransactionRow } from './transaction-row.ts';
 /** The coins whose balances are the sums of their transactions; the balances of all others are drawn. */
 export const plainSymbols = ['GOLD', 'SILVER', 'copper.Ore', 'T1N'] as const;
 
-/** The one of them whose books are looked at most closely. */
+/** The one whose books are checked most closely. */
 export const plainSymbol = plainSymbols[0];
 
 export function isPlainSymbol(symbol: string): boolean {
@@ -15,7 +15,7 @@ export function isPlainSymbol(symbol: string): boolean {
 const scale = 18;
 const digits = '0123456789';
 
-/** Odd digits, but a size that keeps the balance above zero and one fee far below any amount. */
+/** Irregular digits, but a size that keeps the balance above zero and each fee far below any amount. */
 export function inventPlainAmount(random: SeededRandom): string {
   return `${1_000 + random.below(99_000)}.${random.text(digits, 7)}7`;
 }

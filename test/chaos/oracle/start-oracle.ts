@@ -23,7 +23,7 @@ export async function startOracle(options: OracleOptions): Promise<Oracle> {
   const log = createCallLog();
   const serve = createService({ world, moments, keys, log, verifyShare: options.verifyShare ?? 1 });
   const server = createServer((request, response) => {
-    // The asker has gone in the middle of its request.
+    // The client has disconnected during its request.
     serve(request, response).catch(() => response.destroy());
   });
   server.keepAliveTimeout = 60_000;
@@ -170,7 +170,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The fields of a JSON body as they are signed; a body that is none has no field, and so a wrong signature. */
+/** The fields of a JSON body as they are signed; an invalid body has no field, and so a wrong signature. */
 function bodyFields(body: string): [string, string][] {
   if (body === '') return [];
   try {

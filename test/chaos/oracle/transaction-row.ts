@@ -1,6 +1,6 @@
 export type Stream = 'deposit' | 'withdraw';
 
-/** The fields of an order that may change. Text as it is sent; '' is an empty field. */
+/** The fields of an order that may change, with the text as sent; '' is an empty field. */
 export type Standing = {
   state: string;
   confirmNum: string;
@@ -13,13 +13,13 @@ export type Standing = {
 
 type Version = Standing & { moment: number | null; at: number };
 
-/** Hostile field of an odd row, and the value that a ledger has to store for it. */
+/** Hostile field of an odd row, and the value that a ledger must store for it. */
 export type Oddity = {
   kind: string;
   field: string;
-  /** JSON text in the field's place; null: the field is missing. */
+  /** JSON text of the field; null: the field is missing. */
   sent: string | null;
-  /** Value to be stored: null, or text in which the unstorable is replaced. */
+  /** Value to be stored: null, or text in which unstorable characters are replaced. */
   stored: string | null;
 };
 
@@ -30,13 +30,13 @@ export type TransactionRow = Standing & {
   symbol: string;
   fromAddress: string;
   timeMs: number;
-  /** When the service first listed it, by the wall clock; 0: from the start. */
+  /** Time when the service first listed it, by the wall clock; 0: from the start. */
   enteredAt: number;
   /** Sent as a JSON number, not as text. */
   isAmountNumber: boolean;
   /** Members of a JSON object that the document does not name, without braces; '' for none. */
   extra: string;
-  /** States still to come, the final one last; empty: final. */
+  /** Remaining states, the final one last; empty: final. */
   plan: string[];
   odd: Oddity | null;
   /** Every version so far, the present one last; null while there is only one. */

@@ -20,7 +20,7 @@ export type TransactionTruth = {
   advance(count: number): number;
   settle(): number;
   amend(count: number): number;
-  /** Takes final orders out of their lists; the function puts them back. */
+  /** Removes final orders from their lists; the returned function restores them. */
   hide(count: number): () => void;
   history: ListHistory;
 };
@@ -31,9 +31,9 @@ export type TransactionTruthOptions = {
   /** Odd rows are of these. */
   coins: readonly CoinName[];
   plainCoins: readonly CoinName[];
-  /** The part of all rows that is of the plain coins. */
+  /** Share of the plain coins among all rows. */
   plainShare: number;
-  /** Told of what each row of a plain coin brings or costs; moment null: before the first request. */
+  /** Called with the sums of each row of a plain coin; moment null: before the first request. */
   pay(money: Money, moment: Moment | null): void;
   random: SeededRandom;
   moments: Moments;
@@ -87,7 +87,7 @@ export function createTransactionTruth(options: TransactionTruthOptions): Transa
   const total = history + oddRows;
   let timeMs = Date.now() - (total + 1) * historySpacingMs;
   for (let index = 0; index < total; index += 1) {
-    // Ties, also of several rows in a row.
+    // Equal times, also for several rows in sequence.
     if (!random.chance(0.2)) timeMs += 1 + random.below(historySpacingMs);
     const isOdd =
       Math.floor(((index + 1) * oddRows) / total) > Math.floor((index * oddRows) / total);

@@ -1,4 +1,4 @@
-/** Schema `oracle`: what is, and ever was, true. Decimals are text with the digits that were sent. */
+/** Schema `oracle`: the present truth and every earlier one. Decimals are text with the digits that were sent. */
 export const truthTables = `
 drop schema if exists oracle cascade;
 create schema oracle;
