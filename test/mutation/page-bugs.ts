@@ -76,8 +76,8 @@ export const pageBugs: PlantedBug[] = [
     also: [
       {
         in: 'ask',
-        find: 'isListless(answer) && !isEndShown',
-        put: 'isListless(answer) && !isEndShown && part.place < 0',
+        find: 'isListless(answer) && !hasRows(division)',
+        put: 'isListless(answer) && !hasRows(division) && part.place < 0',
       },
     ],
     caughtBy: 'without a total, null in place of the first page is an error, not an empty list',
