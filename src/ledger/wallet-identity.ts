@@ -41,10 +41,15 @@ export async function requireWallet(
   own: NamedIdentity,
 ): Promise<boolean> {
   const stored = await readWalletIdentity(db, name);
-  const differing = stored && compareIdentities(stored, own);
-  if (differing) throw new LedgerError('settings', differing, { cure: otherWalletCure });
+  refuseOther(stored, own);
   if (stored === null) await requireNewKey(db, name, own);
   return stored !== null;
+}
+
+/** Throws LedgerError `settings` if the ledger keeps another wallet than the named one. */
+export function refuseOther(stored: WalletIdentity | null, own: NamedIdentity): void {
+  const differing = stored && compareIdentities(stored, own);
+  if (differing) throw new LedgerError('settings', differing, { cure: otherWalletCure });
 }
 
 /**
@@ -73,7 +78,7 @@ async function requireNoEarlierVersion(db: LedgerDb, name: string): Promise<void
 }
 
 /** Throws LedgerError `settings` if another wallet of the ledger has this key at this service. */
-async function requireNewKey(db: LedgerDb, name: string, own: NamedIdentity): Promise<void> {
+export async function requireNewKey(db: LedgerDb, name: string, own: NamedIdentity): Promise<void> {
   const { wallet, baseUrl, keyFingerprint } = wallets;
   if (own.baseUrl === null || own.keyFingerprint === null) return;
   const isSame = and(

@@ -1,30 +1,32 @@
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
-import { healHome, isMoveNoted, noteMove, readAway } from '../ledger/home-store.ts';
+import { healHome, isMoveNoted, noteMove } from '../ledger/home-store.ts';
+import { readStanding, type Standing } from '../ledger/read-standing.ts';
 import { rebuildWhileAway } from '../ledger/rebuild-derived.ts';
+import { refuseOther } from '../ledger/wallet-identity.ts';
 import type { SharedHome, SyncContext } from './sync-context.ts';
 
-/** Time (ms) for which a check that found the database at home stays valid. */
+/** Time (ms) for which a reading that found the database at home stays valid. */
 const homeKeptMs = 1_000;
 
 /**
- * Opens the home that the wallets of a process share. A check that finds the database at home is valid for a second:
+ * Opens the home that the wallets of a process share. A reading that finds the database at home is valid for a second:
  * every function that hands out or generates an address checks again in its own transaction.
  */
 export function shareHome(ledger: Ledger): SharedHome {
-  let latest: { away: Promise<string | null>; readAt: number } | null = null;
+  let latest: { standing: Promise<Standing>; readAt: number } | null = null;
   let rebuilding: Promise<void> | null = null;
   return {
-    async readAway() {
+    async read() {
       const now = performance.now();
       if (!latest || now - latest.readAt >= homeKeptMs)
-        latest = { away: readAway(ledger.db), readAt: now };
+        latest = { standing: readStanding(ledger.db), readAt: now };
       const shared = latest;
-      const isKept = await shared.away.then(
-        (away) => away === null,
+      const isKept = await shared.standing.then(
+        ({ away }) => away === null,
         () => false,
       );
       if (!isKept && latest === shared) latest = null;
-      return await shared.away;
+      return await shared.standing;
     },
     async rebuild() {
       rebuilding ??= rebuildWhileAway(ledger).finally(() => {
@@ -36,20 +38,23 @@ export function shareHome(ledger: Ledger): SharedHome {
 }
 
 /**
- * Checks that the database is still at its home. After a move it rebuilds what the move may have lost, and heals the
- * database. With ON_MOVE=stop it only records the move: no address is handed out or generated until the operator runs
+ * Checks that the ledger keeps the wallet of this process and that the database is still at its home. Throws LedgerError
+ * `settings` once the ledger keeps another wallet under this name, because `migrate --wallet-key` has given it away.
+ * After a move it rebuilds what the move may have lost, and heals the database. With ON_MOVE=stop it only records the move: no address is handed out or generated until the operator runs
  * `wallet-ledger recover`. Several processes may call it at the same time.
  */
 export async function settleHome({
   ledger,
   log,
   settings,
+  identity,
   onHealed,
   sharedHome = shareHome(ledger),
-}: Pick<SyncContext, 'ledger' | 'log' | 'onHealed' | 'sharedHome'> & {
+}: Pick<SyncContext, 'ledger' | 'log' | 'identity' | 'onHealed' | 'sharedHome'> & {
   settings: Pick<SyncContext['settings'], 'onMove'>;
 }): Promise<void> {
-  const away = await sharedHome.readAway();
+  const { away, owners } = await sharedHome.read();
+  if (identity) refuseOther(owners.get(ledger.wallet) ?? null, identity);
   if (away === null) return;
   const isStopping = settings.onMove === 'stop';
   if (isStopping && (await isMoveNoted(ledger.db))) return;

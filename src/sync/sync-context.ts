@@ -2,13 +2,14 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { ListOrder } from '../kernel/vocabulary.ts';
 import type { Ledger } from '../ledger/connection/connect-ledger.ts';
+import type { Standing } from '../ledger/read-standing.ts';
 import type { Retention } from '../ledger/reports/sync-run-store.ts';
+import type { WalletIdentity } from '../ledger/wallet-identity.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
-/** Checks if the database is at home, and rebuilds what a move may have lost, once for all callers at the same time. */
+/** Reads where the database is and whose it is, and rebuilds what a move may have lost, once for all callers at a time. */
 export type SharedHome = {
-  /** Returns null while the database is at home, otherwise the difference in words. */
-  readAway(): Promise<string | null>;
+  read(): Promise<Standing>;
   rebuild(): Promise<void>;
 };
 
@@ -19,6 +20,8 @@ export type SyncContext = {
   log: Log;
   clock: Clock;
   settings: SyncSettings;
+  /** The wallet that the client's key opens; every pass and address request compares it. Absent: it is not compared. */
+  identity?: WalletIdentity;
   /** The database's home, shared by all wallets of the process; absent: each pass checks it. */
   sharedHome?: SharedHome;
   /** Called after each pass that ended without an error. */

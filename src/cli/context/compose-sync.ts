@@ -124,6 +124,7 @@ async function createSync(
   return {
     ledger,
     client,
+    identity,
     log,
     clock: systemClock,
     settings: {

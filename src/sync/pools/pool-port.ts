@@ -82,13 +82,13 @@ export type PoolTools = Pick<SyncContext, 'log'> & {
 
 /** Opens the pools in the database for one pass; the caller ends it. */
 export function openPoolPort(context: SyncContext): PoolPort {
-  const { ledger, settings } = context;
+  const { ledger, settings, identity } = context;
   const { db } = ledger;
   const { chainParam, isPoolExclusive: isExclusive = false } = settings;
-  const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam);
+  const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam, identity);
   return {
     ...requests,
-    ...openAnswers(ledger, { chainParam, isExclusive }, ownerOf),
+    ...openAnswers(ledger, { chainParam, isExclusive, identity }, ownerOf),
     resolveRequest: (id, ifNoneJoins) =>
       ledger.transaction((transaction) =>
         resolveRequest(transaction, id, { isExclusive, ifNoneJoins }),

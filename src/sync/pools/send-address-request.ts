@@ -54,6 +54,8 @@ export async function sendAddressRequest(
     const loss = { error: error.message, numMax: numAfterLoss(request.num) };
     await pools.markRequestUnknown(request.id, loss);
     signal.throwIfAborted();
+    // The ledger was given to another wallet: its own processes find the addresses in the list, if they are its own.
+    if (error instanceof LedgerError && error.code === 'settings') throw error;
     log.warn(
       { slip44, num: request.num, error },
       'the answer to an address request was lost; reading the address list to find its addresses',
