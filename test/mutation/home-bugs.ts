@@ -140,6 +140,36 @@ export const homeBugs: PlantedBug[] = [
       'the ledger of one wallet refuses the settings of another, says how to go on, and writes nothing',
   },
   {
+    id: 'owner-compared-once',
+    promise: 'One wallet',
+    wrong: 'a daemon goes on writing after the ledger was given to another wallet',
+    in: 'settleHome',
+    find: 'if (identity)',
+    put: 'if (identity && away)',
+    caughtBy:
+      'a daemon whose wallet the ledger no longer keeps stores and generates nothing more, and says so',
+  },
+  {
+    id: 'address-for-a-former-owner',
+    promise: 'One wallet',
+    wrong: 'a pass that began before generates addresses with the former key',
+    in: 'openPoolRequests',
+    find: "if (decision.write?.kind === 'open')",
+    put: "if (decision.write?.kind === 'lose')",
+    caughtBy:
+      'a pass that runs while the ledger is given to another wallet generates no address any more',
+  },
+  {
+    id: 'answer-for-a-former-owner',
+    promise: 'One wallet',
+    wrong: 'addresses that the former key generated join the pool of the new owner',
+    in: 'openPoolPort',
+    find: 'await requireOwn(db)',
+    put: 'requireOwn.length',
+    caughtBy:
+      'addresses that are generated while the ledger is given to another wallet do not join its pool',
+  },
+  {
     id: 'late-ticket-used',
     promise: 'Budget',
     wrong: 'a process that hung uses all its tickets at once',

@@ -8,7 +8,6 @@ import { listOf, number, out, pick, query, text } from '../connection/query-rows
 import { requireHomeOfRequest } from '../home-store.ts';
 import { addressRequests, addresses as addressTable } from '../own-tables.ts';
 import { storeRejects } from '../transactions/reject-store.ts';
-import { requireWallet, type WalletIdentity } from '../wallet-identity.ts';
 import { lowerNumber, raiseNumber } from './adapt-number.ts';
 import { recountUse } from './address-store.ts';
 import { describeShortfall, nothingCame } from './describe-shortfall.ts';
@@ -29,27 +28,21 @@ export type Answer = {
 /**
  * Returns the store for the answers of one pass over the pools. `chainParam` is the name of the service's chain
  * parameter. `ownerOf` returns the owner under which the pass inserted a request. `isExclusive`: no other program
- * generates addresses with this key. With `identity`, no answer is stored once the ledger keeps another wallet.
+ * generates addresses with this key.
  */
 export function openAnswers(
   ledger: Ledger,
-  {
-    chainParam,
-    isExclusive,
-    identity,
-  }: { chainParam: string; isExclusive: boolean; identity?: WalletIdentity | undefined },
+  { chainParam, isExclusive }: { chainParam: string; isExclusive: boolean },
   ownerOf: (id: number) => string | null,
 ) {
   return {
     /**
      * Returns the number of addresses that joined the pool, or null if the answer is postponed. Throws LedgerError
-     * `database-moved` if the database has moved since the request was sent, and `settings` if the ledger has been given
-     * to another wallet since.
+     * `database-moved` if the database has moved since the request was sent.
      */
     storeAnswer: (answer: Answer): Promise<number | null> =>
       ledger.transaction(async (db) => {
         const { id, slip44, addresses } = answer;
-        if (identity) await requireWallet(db, ledger.wallet, identity);
         await requireHomeOfRequest(db, { id, slip44, owner: ownerOf(id) });
         await storeRejects(db, answer.rejects);
         const isHeld =

@@ -14,7 +14,6 @@ import {
 } from '../connection/query-rows.ts';
 import { requireHome } from '../home-store.ts';
 import { addressRequests, pools } from '../own-tables.ts';
-import { requireWallet, type WalletIdentity } from '../wallet-identity.ts';
 import { isExcess, lockPoolOf, notePoolError } from './pool-store.ts';
 import { type SharedLiveness, shareLiveness } from './share-liveness.ts';
 import { readSiblingLists, type SiblingLists } from './sibling-lists.ts';
@@ -85,10 +84,9 @@ type Planned<D> = { decision: D; openedId: number | null };
 
 /**
  * Returns the address requests of one pass over the pools. `chainParam` is the name of the service's chain parameter.
- * With `identity`, no request is inserted once the ledger keeps another wallet. The caller must call `end`, because the
- * pass may hold a connection.
+ * `guard` may refuse a request before its insertion. The caller must call `end`: the pass may hold a connection.
  */
-export function openPoolRequests(ledger: Ledger, chainParam: string, identity?: WalletIdentity) {
+export function openPoolRequests(ledger: Ledger, chainParam: string, guard?: typeof requireHome) {
   const liveness = shareLiveness(ledger);
   const owners = new Map<number, string>();
   return {
@@ -105,8 +103,7 @@ export function openPoolRequests(ledger: Ledger, chainParam: string, identity?: 
         const pool = await lockPool(db, slip44, { self, chainParam });
         if (!pool) return undefined;
         const decision = decide(pool);
-        if (identity && decision.write?.kind === 'open')
-          await requireWallet(db, ledger.wallet, identity);
+        if (decision.write?.kind === 'open') await guard?.(db);
         const opened = await writeDown(db, slip44, decision.write, liveness);
         if (opened) owners.set(opened.id, opened.owner);
         return { decision, openedId: opened?.id ?? null };

@@ -16,6 +16,8 @@ import {
   notePoolError,
 } from '../../ledger/addresses/pool-store.ts';
 import { resolveRequest } from '../../ledger/addresses/resolve-request.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { requireWallet } from '../../ledger/wallet-identity.ts';
 import type { WalletClient } from '../../service/wallet-client.ts';
 import type { SyncOptions } from '../streams/sync-stream.ts';
 import type { SyncContext, SyncSettings } from '../sync-context.ts';
@@ -80,15 +82,26 @@ export type PoolTools = Pick<SyncContext, 'log'> & {
   settings: Pick<SyncSettings, 'pageSize' | 'chains' | 'pools' | 'chainParam'>;
 };
 
-/** Opens the pools in the database for one pass; the caller ends it. */
+/**
+ * Opens the pools in the database for one pass; the caller ends it. Once the ledger belongs to another wallet, no request
+ * is inserted and no answer is stored: `plan` and `storeAnswer` throw LedgerError `settings`.
+ */
 export function openPoolPort(context: SyncContext): PoolPort {
   const { ledger, settings, identity } = context;
   const { db } = ledger;
   const { chainParam, isPoolExclusive: isExclusive = false } = settings;
-  const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam, identity);
+  const requireOwn = async (on: LedgerDb) => {
+    if (identity) await requireWallet(on, ledger.wallet, identity);
+  };
+  const { ownerOf, ...requests } = openPoolRequests(ledger, chainParam, requireOwn);
+  const answers = openAnswers(ledger, { chainParam, isExclusive }, ownerOf);
   return {
     ...requests,
-    ...openAnswers(ledger, { chainParam, isExclusive, identity }, ownerOf),
+    ...answers,
+    async storeAnswer(answer) {
+      await requireOwn(db);
+      return await answers.storeAnswer(answer);
+    },
     resolveRequest: (id, ifNoneJoins) =>
       ledger.transaction((transaction) =>
         resolveRequest(transaction, id, { isExclusive, ifNoneJoins }),
