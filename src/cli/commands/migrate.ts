@@ -6,13 +6,15 @@ import {
   grantReader,
 } from '../../ledger/connection/grant-roles.ts';
 import { type PublicationReport, publishTables } from '../../ledger/connection/publish-tables.ts';
-import { acceptWallet } from '../../ledger/wallet-identity.ts';
+import { acceptWallet, readWalletIdentity, requireNewKey } from '../../ledger/wallet-identity.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
+import { requireSameWallet } from '../../sync/checks/require-same-wallet.ts';
 import type { WalletOption } from '../context/choose-wallet.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { refuseOtherWallet } from '../context/compare-wallet.ts';
+import { openClient } from '../context/open-client.ts';
 import { migrate, openLedger } from '../context/open-ledger.ts';
-import { openWallet } from '../context/open-wallet.ts';
+import { type OpenedWallet, openWallet } from '../context/open-wallet.ts';
 
 type MigrateOptions = {
   reader?: string;
@@ -24,7 +26,7 @@ type MigrateOptions = {
 
 /**
  * Runs `wallet-ledger migrate`: updates the schemas of ledger and queue, grants the named roles their rights, publishes
- * the tables, and with `walletKey` accepts the wallet of the settings.
+ * the tables, and with `walletKey` accepts the wallet of the settings, if the service shows that it is still the same.
  */
 export async function migrateCommand(
   context: CommandContext,
@@ -36,7 +38,8 @@ export async function migrateCommand(
   const opened = await openLedger(context);
   await migrate(opened, context);
   process.stderr.write('the schema is up to date\n');
-  if (!walletKey) await refuseStrangers(context, opened.ledger, options);
+  if (wallet) await requireSameOwner(context, opened.ledger, wallet);
+  else await refuseStrangers(context, opened.ledger, options);
   if (reader !== undefined) {
     const report = await grantReader(opened.ledger, reader, name ?? null);
     const rows = name === undefined ? '' : `, and sees the rows of the wallet ${name} only`;
@@ -61,6 +64,24 @@ export async function migrateCommand(
     );
   }
   return 0;
+}
+
+/**
+ * Throws LedgerError `settings` if the settings open another wallet than the one whose rows the ledger holds, and the
+ * service's error if that cannot be found out. Settings that the ledger has recorded already are not checked.
+ */
+async function requireSameOwner(
+  context: CommandContext,
+  ledger: Ledger,
+  wallet: OpenedWallet,
+): Promise<void> {
+  const { baseUrl, keyFingerprint } = wallet.identity;
+  const stored = await readWalletIdentity(ledger.db, ledger.wallet);
+  if (stored?.baseUrl === baseUrl && stored.keyFingerprint === keyFingerprint) return;
+  await requireNewKey(ledger.db, ledger.wallet, wallet.identity);
+  const client = openClient(context, ledger, wallet);
+  const { signal } = context.shutdown;
+  await requireSameWallet({ db: ledger.db, client, signal }, baseUrl);
 }
 
 /**

@@ -1,16 +1,13 @@
-import { setMaxListeners } from 'node:events';
 import { settingsOfWallet } from '../../config/settings-of-wallet.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { withFields } from '../../kernel/log.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
-import { createTicketSource } from '../../ledger/ticket-source.ts';
 import { claimWallet, requireWallet } from '../../ledger/wallet-identity.ts';
-import { redactClient } from '../../service/redact-client.ts';
-import { createWalletClient, type WalletClientOptions } from '../../service/wallet-client.ts';
 import { shareHome } from '../../sync/settle-home.ts';
 import type { SyncContext } from '../../sync/sync-context.ts';
 import type { CommandContext } from './command-context.ts';
 import { numberAtEnd } from './number-at-end.ts';
+import { type ClientObservers, openClient } from './open-client.ts';
 import { openExistingLedger } from './open-existing-ledger.ts';
 import { type OpenedLedger, openMigratedLedger } from './open-ledger.ts';
 import { type OpenedWallet, openWallet } from './open-wallet.ts';
@@ -21,15 +18,9 @@ const scanSliceMaxMs = 20_000;
 /** Keeps a pass shorter than the interval, so that it does not delay the next one. */
 const scanSliceOf = (everyMs: number | null) => Math.min(scanSliceMaxMs, everyMs ?? scanSliceMaxMs);
 
-/**
- * Callbacks that observe the work. `onPause`: the service asked this process to wait, in milliseconds; `onOpened`: the
- * database has answered.
- */
+/** Callbacks that observe the work. `onOpened`: the database has answered. */
 export type Observers = Pick<SyncContext, 'onRun' | 'onHealed'> &
-  Pick<WalletClientOptions, 'onAttempt' | 'onSend'> & {
-    onPause?: (ms: number) => void;
-    onOpened?: () => void;
-  };
+  ClientObservers & { onOpened?: () => void };
 
 /** `isOnlyLooking`: does not claim a ledger that belongs to no wallet yet. */
 type Opening = { isOnlyLooking?: boolean };
@@ -88,38 +79,19 @@ function contextsOfWallets(context: CommandContext): CommandContext[] {
 async function createSync(
   context: CommandContext,
   ledger: Ledger,
-  { service, signer, identity }: OpenedWallet,
+  wallet: OpenedWallet,
   { isOnlyLooking = false, ...observers }: Observers & Opening,
 ): Promise<SyncContext> {
+  const { service, identity } = wallet;
   let isClaimed = (await requireWallet(ledger.db, ledger.wallet, identity)) || isOnlyLooking;
-  const { log, settings, shutdown } = context;
-  // Every request in flight adds a listener.
-  setMaxListeners(0, shutdown.signal);
+  const { log, settings } = context;
   // Claims the ledger only after the service has accepted the key, so that mistaken settings claim nothing.
   const claimOnce = async () => {
     if (isClaimed) return;
     await claimWallet(ledger.db, ledger.wallet, identity);
     isClaimed = true;
   };
-  const tickets = createTicketSource(ledger, service);
-  const plainClient = createWalletClient({
-    ...service,
-    signer,
-    tickets: {
-      take: tickets.take,
-      async pause(ms) {
-        observers.onPause?.(ms);
-        await tickets.pause(ms);
-      },
-    },
-    log,
-    clock: systemClock,
-    random: Math.random,
-    onAccepted: claimOnce,
-    ...(observers.onSend ? { onSend: observers.onSend } : {}),
-    ...(observers.onAttempt ? { onAttempt: observers.onAttempt } : {}),
-  });
-  const client = redactClient(plainClient, context.redact);
+  const client = openClient(context, ledger, wallet, { ...observers, onAccepted: claimOnce });
   const { pageSize, order } = settings.lists;
   return {
     ledger,

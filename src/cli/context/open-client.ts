@@ -1,0 +1,52 @@
+import { setMaxListeners } from 'node:events';
+import { systemClock } from '../../kernel/clock.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { createTicketSource } from '../../ledger/ticket-source.ts';
+import { redactClient } from '../../service/redact-client.ts';
+import {
+  createWalletClient,
+  type WalletClient,
+  type WalletClientOptions,
+} from '../../service/wallet-client.ts';
+import type { CommandContext } from './command-context.ts';
+import type { OpenedWallet } from './open-wallet.ts';
+
+/** `onPause`: the service asked this process to wait, in milliseconds. */
+export type ClientObservers = Pick<WalletClientOptions, 'onAttempt' | 'onSend'> & {
+  onPause?: (ms: number) => void;
+};
+
+/** Opens the client of the wallet's service. Its requests take the tickets of the ledger, which all processes share. */
+export function openClient(
+  { log, redact, shutdown }: Pick<CommandContext, 'log' | 'redact' | 'shutdown'>,
+  ledger: Ledger,
+  { service, signer }: OpenedWallet,
+  {
+    onPause,
+    onAttempt,
+    onSend,
+    onAccepted,
+  }: ClientObservers & Pick<WalletClientOptions, 'onAccepted'> = {},
+): WalletClient {
+  // Every request in flight adds a listener.
+  setMaxListeners(0, shutdown.signal);
+  const tickets = createTicketSource(ledger, service);
+  const client = createWalletClient({
+    ...service,
+    signer,
+    tickets: {
+      take: tickets.take,
+      async pause(ms) {
+        onPause?.(ms);
+        await tickets.pause(ms);
+      },
+    },
+    log,
+    clock: systemClock,
+    random: Math.random,
+    ...(onAccepted ? { onAccepted } : {}),
+    ...(onSend ? { onSend } : {}),
+    ...(onAttempt ? { onAttempt } : {}),
+  });
+  return redactClient(client, redact);
+}
