@@ -38,10 +38,11 @@ export function shareHome(ledger: Ledger): SharedHome {
 }
 
 /**
- * Checks that the ledger keeps the wallet of this process and that the database is still at its home. Throws LedgerError
- * `settings` once the ledger keeps another wallet under this name, because `migrate --wallet-key` has given it away.
- * After a move it rebuilds what the move may have lost, and heals the database. With ON_MOVE=stop it only records the move: no address is handed out or generated until the operator runs
- * `wallet-ledger recover`. Several processes may call it at the same time.
+ * Checks that the ledger keeps the wallet of this process and that the database is still at its home. Throws
+ * LedgerError `settings` once `migrate --wallet-key` has recorded another wallet under this name. After a move it
+ * rebuilds what the move may have lost, and heals the database. With ON_MOVE=stop it only records the move: no address
+ * is handed out or generated until the operator runs `wallet-ledger recover`. Several processes may call it at the same
+ * time.
  */
 export async function settleHome({
   ledger,

@@ -19,7 +19,7 @@ export const addDatabaseCommand: CommandGroup = (program, run) => {
     )
     .option(
       '--wallet-key',
-      'after a key rotation or a new service address: record the configured wallet as the owner of the ledger',
+      'after a key rotation or a new service address: record the configured wallet as the owner of the ledger, if the service shows that it is still the same wallet',
     )
     .option(
       '--wallet <name>',

@@ -83,8 +83,8 @@ export type PoolTools = Pick<SyncContext, 'log'> & {
 };
 
 /**
- * Opens the pools in the database for one pass; the caller ends it. Once the ledger belongs to another wallet, no request
- * is inserted and no answer is stored: `plan` and `storeAnswer` throw LedgerError `settings`.
+ * Opens the pools in the database for one pass; the caller ends it. Once the ledger belongs to another wallet, no
+ * request is inserted and no answer is stored: `plan` and `storeAnswer` throw LedgerError `settings`.
  */
 export function openPoolPort(context: SyncContext): PoolPort {
   const { ledger, settings, identity } = context;
