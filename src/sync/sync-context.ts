@@ -7,7 +7,7 @@ import type { Retention } from '../ledger/reports/sync-run-store.ts';
 import type { WalletIdentity } from '../ledger/wallet-identity.ts';
 import type { WalletClient } from '../service/wallet-client.ts';
 
-/** Reads where the database is and whose it is, and rebuilds what a move may have lost; concurrent callers share both. */
+/** Reads where the database is and whose it is, and rebuilds what a move may have lost, once for concurrent callers. */
 export type SharedHome = {
   read(): Promise<Standing>;
   rebuild(): Promise<void>;
