@@ -133,7 +133,7 @@ export const homeBugs: PlantedBug[] = [
     id: 'any-wallet',
     promise: 'One wallet',
     wrong: 'the ledger can be written with the settings of another wallet',
-    in: 'requireWallet',
+    in: 'refuseOther',
     find: 'if (differing)',
     put: "if (differing === '')",
     caughtBy:
