@@ -319,6 +319,36 @@ test('a month that is not proven complete is not closed, and the reasons are nam
   expect(await close(service, month)).toMatchObject({ code: 0 });
 }, 300_000);
 
+test('no month is closed before the first transaction that the service lists, nor without any', async () => {
+  const service = await withService({ transactions: 0 });
+  expect((await runProgram(['backfill'], service.env)).code).toBe(0);
+  const { month } = monthAgo(1);
+  for (const empty of ['1999-01', month])
+    expect(await close(service, empty)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('there is no transaction yet'),
+    });
+  // Of a transaction that the service does not list any more, nothing enters the books.
+  await service.query(`
+    insert into ledger.transactions (order_no, stream, symbol, amount, state, is_success, is_final, is_listed,
+                                     occurred_at, detail_synced_at)
+    values ('o-1', 'deposit', 'BTC', 1, 'success', true, true, false, '1999-01-05 12:00Z', now())`);
+  await service.query(`update ledger.streams set service_total = ledger_count`);
+  expect(await close(service, '1999-01')).toMatchObject({ code: 2 });
+  // A transaction without a time belongs to the month in which it was first seen.
+  await service.query(
+    `update ledger.transactions set is_listed = true, occurred_at = null, first_seen_at = '${monthAgo(3).from} 12:00Z'`,
+  );
+  await service.query(`update ledger.streams set service_total = ledger_count`);
+  expect(await close(service, monthAgo(4).month)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${monthAgo(3).month} is the first month with transactions`),
+  });
+  expect(await close(service, 'list')).toMatchObject({ stdout: 'no month is closed\n' });
+  expect(await close(service, monthAgo(3).month)).toMatchObject({ code: 0 });
+}, 120_000);
+
 /** Starts a closing that has kept the books and now waits for a writer. */
 async function closingThatWaits(service: Service, month: string) {
   const writer = new Client({ connectionString: service.env['DATABASE_URL'] });

@@ -283,4 +283,14 @@ export const booksBugs: PlantedBug[] = [
     caughtBy:
       'a fee is awaited of a withdrawal in every coin, of a deposit in its own coin, and of no row first seen later',
   },
+  {
+    id: 'close-without-transactions',
+    promise: 'Closed months',
+    wrong: 'on a ledger without a transaction any past month is closed',
+    in: 'requireBegunHistory',
+    find: 'h.begins_at is null or ',
+    put: '',
+    caughtBy:
+      'no month is closed before the first transaction that the service lists, nor without any',
+  },
 ];
