@@ -319,6 +319,20 @@ test('a month that is not proven complete is not closed, and the reasons are nam
   expect(await close(service, month)).toMatchObject({ code: 0 });
 }, 300_000);
 
+/** A ledger with one transaction, of two months ago. */
+async function withLittleHistory(): Promise<Service> {
+  const service = await withService({ transactions: 0 });
+  expect((await runProgram(['backfill'], service.env)).code).toBe(0);
+  await service.query(`
+    insert into ledger.transactions (order_no, stream, symbol, amount, state, is_success, is_final, occurred_at,
+                                     detail_synced_at)
+    values ('o-1', 'deposit', 'BTC', 1, 'success', true, true, '${monthAgo(2).from} 12:00Z', now())`);
+  await service.query(`
+    update ledger.streams set service_total = ledger_count;
+    update ledger.coverage set verified_at = now()`);
+  return service;
+}
+
 test('no month is closed before the first transaction that the service lists, nor without any', async () => {
   const service = await withService({ transactions: 0 });
   expect((await runProgram(['backfill'], service.env)).code).toBe(0);
@@ -348,6 +362,37 @@ test('no month is closed before the first transaction that the service lists, no
   expect(await close(service, 'list')).toMatchObject({ stdout: 'no month is closed\n' });
   expect(await close(service, monthAgo(3).month)).toMatchObject({ code: 0 });
 }, 120_000);
+
+test.each([
+  ['equity:withdrawn', 'fees', 'the roles withdrawn and fees have one account'],
+  ['assets:Custody', 'withdrawn', 'the roles custody and withdrawn have one account'],
+  ['liabilities:customers:alice', 'fees', 'the account of fees, '],
+  ['liabilities', 'custody', 'the account of customers, '],
+  ['equity:opening', 'customers', 'the roles customers and opening balances have one account'],
+  ['equity:withdrawn:fees', 'fees', null],
+])(
+  '%s for the role %s: accounts that overlap are neither exported nor closed',
+  async (name, role, words) => {
+    const service = await withLittleHistory();
+    const { month, from, to } = monthAgo(2);
+    await service.query(`update ledger.accounts set name = '${name}' where role = '${role}'`);
+    const verdict =
+      words === null
+        ? { code: 0 }
+        : {
+            code: 2,
+            stdout: '',
+            stderr: expect.stringContaining(`accounts of the books overlap: ${words}`),
+          };
+    expect(await close(service, month)).toMatchObject(verdict);
+    for (const format of formats.slice(0, 4))
+      expect([
+        format,
+        await runProgram(['export', '--format', format, '--from', from, '--to', to], service.env),
+      ]).toMatchObject([format, words === null ? { code: 0 } : verdict]);
+  },
+  120_000,
+);
 
 /** Starts a closing that has kept the books and now waits for a writer. */
 async function closingThatWaits(service: Service, month: string) {

@@ -293,4 +293,22 @@ export const booksBugs: PlantedBug[] = [
     caughtBy:
       'no month is closed before the first transaction that the service lists, nor without any',
   },
+  {
+    id: 'merged-accounts-closed',
+    promise: 'Closed months',
+    wrong: 'a month is closed although two roles have one account',
+    in: 'closeOnce',
+    find: 'requireDistinctAccounts(chart',
+    put: '((_: unknown) => undefined)(chart',
+    caughtBy: '%s for the role %s: accounts that overlap are neither exported nor closed',
+  },
+  {
+    id: 'role-among-customers',
+    promise: 'Books',
+    wrong: 'a role may have the account of a customer',
+    in: 'require-distinct-accounts.ts',
+    find: "['customers', 'custody']",
+    put: "['custody']",
+    caughtBy: '%s for the role %s: accounts that overlap are neither exported nor closed',
+  },
 ];

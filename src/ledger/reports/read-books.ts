@@ -18,10 +18,12 @@ import {
   postingsSelect,
 } from './books-sql.ts';
 import { findClosedMonths, readKeptBooks } from './read-kept-books.ts';
+import { requireDistinctAccounts } from './require-distinct-accounts.ts';
 
 /**
  * Opens the books in one read-only transaction on a connection of its own; works on a standby too. A period of closed
- * months is read from their kept books. The caller ends the connection. Throws the database's errors.
+ * months is read from their kept books. The caller ends the connection. Throws LedgerError `settings` if accounts of
+ * the chart overlap, and the database's errors.
  */
 export async function openBooks(
   ledger: Ledger,
@@ -49,12 +51,13 @@ async function readBooks(client: pg.Client, period: Period): Promise<Books> {
     (await client.query({ text, values, rowMode: 'array' })).rows;
   const [[firstRead = null, unposted] = []] = await read(outlineSelect, days);
   const chart = await read(chartSelect);
+  const names = new Map(chart.map(([role, name]) => [text(role), text(name)]));
+  requireDistinctAccounts(names);
   const counts = await read(dayCountsSelect, days);
   const firstDays = [firstRead, counts[0]?.[0] ?? null].flatMap((day) => orNull(text)(day) ?? []);
   const windows = toWindows(counts.map(([day, count]) => [text(day), Number(count)]));
   const cursor = <T>(name: string, select: string, own: string[], decode: (row: unknown[]) => T) =>
     readCursor(client, name, select, own, decode);
-  const names = new Map(chart.map(([role, name]) => [text(role), text(name)]));
   return {
     period,
     firstDay: firstDays.sort()[0] ?? null,

@@ -3,7 +3,7 @@ import type { Ledger } from '../../connection/connect-ledger.ts';
 import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import { text } from '../../connection/query-rows.ts';
 import { type Books, openingAccount } from '../books.ts';
-import type { MonthDays } from '../books-sql.ts';
+import { chartSelect, type MonthDays } from '../books-sql.ts';
 import {
   coinsWithoutOpening,
   differingBalances,
@@ -11,6 +11,7 @@ import {
   keptCorrectionsSelect,
 } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
+import { requireDistinctAccounts } from '../require-distinct-accounts.ts';
 import { readObstacles } from './read-obstacles.ts';
 import { requireBegunHistory } from './require-begun-history.ts';
 
@@ -41,7 +42,7 @@ const changing = 'its transactions change while it is being closed: run the comm
 /**
  * Closes a month: keeps its books as they are, with the digest that `digestOf` computes, in one transaction. Does
  * nothing if the month is closed already, or if it is not proven complete. Throws LedgerError `usage` for a month that
- * is before the first transaction, and the database's errors.
+ * is before the first transaction, `settings` if accounts of the chart overlap, and the database's errors.
  */
 export async function closeMonth(
   ledger: Ledger,
@@ -75,6 +76,8 @@ async function closeOnce(
   const reasons = await readObstacles(client, days);
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   await requireBegunHistory(client, days);
+  const { rows: chart } = await client.query<{ role: string; name: string }>(chartSelect);
+  requireDistinctAccounts(chart.map(({ role, name }) => [role, name]));
   const fingerprint = await fingerprintOf(client, days);
   const transactions = await keepBooks(client, days);
   const unfitting = await readUnfitting(client, days);
