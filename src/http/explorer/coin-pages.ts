@@ -78,11 +78,19 @@ export function coinFacts(
   return html`${section(
     'sums',
     'Expected against reported',
-    html`<p>${judgement(coin)}</p>${differences.length === 0 ? '' : differenceTable(differences)}`,
+    html`<p>${judgement(coin)}</p>${sumsTable(coin)}${differences.length === 0 ? '' : differenceTable(differences)}`,
   )}
 ${section('balances', 'Balances', cards.length === 0 ? noAsset : html`<p class="pages">${lengths}</p><ul class="stack">${cards}</ul>`)}
 ${section('flows', 'Last 30 days', coinFlow(coin.symbol, flow, chains))}
 <p class="pages"><a href="${root}transactions${filterQuery({ coin: coin.symbol })}">Its transactions</a></p>`;
+}
+
+function sumsTable(coin: CoinRow): Html | '' {
+  if (coin.difference === null) return '';
+  const table = html`<table><thead><tr><th scope="col" class="number">Reported</th>
+<th scope="col" class="number">Expected</th><th scope="col" class="number">Difference</th></tr></thead>
+<tbody><tr>${amountCell(coin.reported)}${amountCell(coin.expected)}${amountCell(coin.difference)}</tr></tbody></table>`;
+  return scrollingTable('Expected against reported', table);
 }
 
 const noAsset = html`<p>Neither the balances nor the coins of the service name this coin; only transactions do.</p>`;

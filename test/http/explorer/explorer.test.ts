@@ -229,6 +229,13 @@ test('a coin: whether it adds up, with the explanation, and the course of its ba
   expect(rise).toBeLessThan(990);
 });
 
+test('a coin on one chain shows what is expected and the difference, above and beside its balance', async () => {
+  const { text } = await get('/coins/BTC');
+  const [above = '', beside = ''] = rowsOf(text).filter((row) => row.startsWith('1,234,567.5'));
+  expect(above).toMatch(/^1,234,567\.5 1,234,567 0\.5( |$)/);
+  expect(beside).toMatch(/^1,234,567\.5 \S+ 1,234,567 0\.5 /);
+});
+
 test.each([
   ['/transactions?stream=deposit', ['order 1/a']],
   ['/transactions?state=SUCCESS', ['order 1/a', 'order-3']],

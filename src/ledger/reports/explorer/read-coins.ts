@@ -91,20 +91,25 @@ export async function listCoins(db: LedgerDb, after: string | null): Promise<Coi
   return { rows: rows.slice(0, pageRows), next };
 }
 
-/** Reads a coin, its assets and its latest 50 differences, or null if neither a list nor a transaction names it. */
+/**
+ * Reads a coin, its assets and its latest 50 differences, or null if neither a list nor a transaction names it. An asset
+ * that is alone under its symbol is compared as the coin.
+ */
 export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport | null> {
   const condition = sql`k.symbol = ${symbol}::text`;
   const [coin] = await selectCoins(db, condition, 1);
   if (!coin && !(await isOfUnlisted(db, symbol))) return null;
   const assets = await query(db)`
     select ${assetColumns}
-      from (select slip44, symbol, contract_address from own.balances where symbol = ${symbol}::text
-            union select slip44, symbol, contract_address from own.coins where symbol = ${symbol}::text) as k
+      from (select u.*, count(*) over () = 1 as is_alone
+              from (select slip44, symbol, contract_address from own.balances where symbol = ${symbol}::text
+                    union select slip44, symbol, contract_address from own.coins where symbol = ${symbol}::text) as u) as k
       left join own.balances b using (slip44, symbol, contract_address)
       left join own.coins c using (slip44, symbol, contract_address)
       left join lateral (
         select * from own.reconciliation_runs r
-         where r.symbol = k.symbol and coalesce(r.slip44, -1) = k.slip44 and coalesce(r.contract_address, '') = k.contract_address
+         where r.symbol = k.symbol and coalesce(r.slip44, -1) = case when k.is_alone then -1 else k.slip44 end
+           and coalesce(r.contract_address, '') = case when k.is_alone then '' else k.contract_address end
          order by r.id desc limit 1) as d on true
      order by k.slip44, k.contract_address limit ${assetsMax}`;
   const differences = await query(db)`
