@@ -1,4 +1,5 @@
 import { LedgerError, toError } from '../kernel/errors.ts';
+import { resourceCureOf } from '../kernel/postgres-resources.ts';
 import { SchemaMigrationRequiredError, SchemaVersionMismatchError } from './bullmq-migrator.ts';
 import { safeErrorMessage } from './safe-error-message.ts';
 
@@ -15,10 +16,11 @@ export function postgresQueueError(thrown: unknown): LedgerError {
       cure: 'run `wallet-ledger migrate`',
     });
   }
+  const cure = resourceCureOf(cause);
   return new LedgerError(
     'database-unreachable',
     `the queue cannot reach its database: ${describe(cause)}`,
-    { cause },
+    { cause, ...(cure && { cure }) },
   );
 }
 

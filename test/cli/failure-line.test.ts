@@ -91,6 +91,17 @@ describe('databaseError', () => {
     },
   );
 
+  test('a session that cannot begin on a full disk is no bug of the program', () => {
+    const message = 'could not write init file';
+    const refused = Object.assign(new Error(message), { code: 'XX000' });
+    expect(databaseError(refused)).toMatchObject({
+      code: 'database-unreachable',
+      cure: 'free space on the disk of PostgreSQL',
+    });
+    const other = databaseError(Object.assign(new Error('cache lookup failed'), { code: 'XX000' }));
+    expect(other).toMatchObject({ code: 'unexpected' });
+  });
+
   test('a move is reported in the words of the function that notices it', () => {
     const moved = databaseError(said('WL001'));
     expect(moved).toMatchObject({ code: 'database-moved', message: 'said so' });

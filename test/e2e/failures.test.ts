@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { listen } from '../support/listen.ts';
+import { openRefusingPostgres } from '../support/refusing-postgres.ts';
 import { type Ended, runProgram, startProgram } from '../support/run-cli.ts';
 import { withService } from '../support/with-service.ts';
 
@@ -86,6 +87,21 @@ test('a database that is not there, or refuses the login, ends with 5 and says w
   expect(waiting.stderr.match(/waiting for the database/g)).toHaveLength(1);
   expect(gone.stderr + waiting.stderr).not.toContain('canary');
   expectLine(unknown, 5, 'no_such_database', 'create the database');
+}, 60_000);
+
+test('a database that lets no session begin on a full disk ends with 5 and says what to free', async () => {
+  const { env } = await withService({ transactions: 0 });
+  const full = await openRefusingPostgres('XX000', 'could not write init file');
+  onTestFinished(() => full.close());
+  const commands = [['status'], ['pool', 'list'], ['sync']];
+  const ends = await Promise.all(
+    commands.map((words) => runProgram(words, { ...env, DATABASE_URL: full.url })),
+  );
+  for (const { code, stderr } of ends)
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining('free space on the disk of PostgreSQL'),
+    ]);
 }, 60_000);
 
 test('the port of another kind of server ends with 5 and says what to check', async () => {

@@ -105,4 +105,22 @@ export const queueBugs: PlantedBug[] = [
     caughtBy:
       '[D1] a run of a daemon that has ended begins anew in another one within 30 s, and one that is worked does not',
   },
+  {
+    id: 'full-disk-is-a-bug',
+    promise: 'Honest',
+    wrong: 'a session that cannot begin on a full disk is taken for a bug of the program',
+    in: 'knownState',
+    find: "code === 'XX000'",
+    put: 'false',
+    caughtBy: 'a session that cannot begin on a full disk is no bug of the program',
+  },
+  {
+    id: 'queue-without-advice',
+    promise: 'Honest',
+    wrong: 'the queue gives the advice for a server that does not run, whatever the server says',
+    in: 'postgresQueueError',
+    find: 'resourceCureOf(cause)',
+    put: 'undefined as string | undefined',
+    caughtBy: 'says what a server without free connections needs',
+  },
 ];

@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
+import { connectPostgresQueue } from '../../src/queue/connect-postgres-queue.ts';
 import { migrateQueue } from '../../src/queue/migrate-queue.ts';
 import { freePort } from '../support/free-port.ts';
 import { queryOnce } from '../support/on-database.ts';
@@ -26,6 +27,22 @@ it('refuses a schema that only a newer version understands', async () => {
     code: 'schema-newer',
     exitCode: 5,
   });
+});
+
+it('says what a server without free connections needs', async () => {
+  await query(`create role few_for_queue login password 'few' connection limit 0`);
+  const url = new URL(database.connectionString);
+  url.username = 'few_for_queue';
+  url.password = 'few';
+  const refused = {
+    code: 'database-unreachable',
+    cure: 'lower DATABASE_POOL_SIZE, or raise max_connections of PostgreSQL',
+  };
+  await expect(migrateQueue(url.href)).rejects.toMatchObject(refused);
+  await expect(connectPostgresQueue(url.href, 'few', () => undefined)).rejects.toMatchObject(
+    refused,
+  );
+  await query('drop role few_for_queue');
 });
 
 it('says where the database could not be reached', async () => {

@@ -1,3 +1,5 @@
+import { knownState } from '../../kernel/postgres-resources.ts';
+
 /** SQLSTATEs that the program distinguishes. */
 const sqlState = {
   serializationFailure: '40001',
@@ -18,7 +20,7 @@ const sqlStateForm = /^(\d[0-9A-Z]|F0|HV|P0|WL|XX)[0-9A-Z]{3}$/;
 export function sqlStateOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = (cause as { code?: unknown }).code;
-    if (typeof code === 'string' && sqlStateForm.test(code)) return code;
+    if (typeof code === 'string' && sqlStateForm.test(code)) return knownState(code, cause.message);
   }
   return undefined;
 }

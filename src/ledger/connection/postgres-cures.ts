@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../kernel/errors.ts';
+import { resourceCures } from '../../kernel/postgres-resources.ts';
 
 /** Advice for an operator about an error of PostgreSQL. */
 export type PostgresCure = { code: ErrorCode; cure: string };
@@ -77,14 +78,11 @@ const cures: Record<string, PostgresCure> = {
     code: 'database-moved',
     cure: 'run `wallet-ledger recover`: it shows what was found and what to do',
   },
-  '53100': { code: 'database-unreachable', cure: 'free space on the disk of PostgreSQL' },
-  '53300': {
-    code: 'database-unreachable',
-    cure: 'lower DATABASE_POOL_SIZE, or raise max_connections of PostgreSQL',
-  },
 };
 
 /** Returns the advice for a SQLSTATE; undefined if an operator cannot act on it. */
 export function cureOf(sqlState: string): PostgresCure | undefined {
+  const cure = resourceCures[sqlState];
+  if (cure !== undefined) return { code: 'database-unreachable', cure };
   return cures[sqlState] ?? cures[sqlState.slice(0, 2)];
 }
