@@ -23,6 +23,7 @@ export type HintRoute = {
 };
 
 const hintPath = '/hint/';
+const methods = ['GET', 'POST'];
 const bodyBytesMax = 65_536;
 
 /** Returns the path as it may be logged: without the token of a hint. */
@@ -32,7 +33,7 @@ export function loggedPath(path: string): string {
 
 /**
  * Serves `/hint/<token>`, which needs no other token. Every hint gets the same answer, whatever its body says. A wrong
- * token gets the same answer as an unknown path, with the delay of any other wrong token.
+ * token gets the same answer as an unknown path, with the delay of any other wrong token and by any method.
  */
 export function createHintRoute(options: HintOptions): HintRoute {
   const { hintToken, onHint, log } = options;
@@ -42,9 +43,13 @@ export function createHintRoute(options: HintOptions): HintRoute {
   return {
     async handle(c, next) {
       if (!c.req.path.startsWith(hintPath)) return await next();
-      if (guard === null || !['POST', 'GET'].includes(c.req.method)) return await c.notFound();
+      if (guard === null) return await c.notFound();
       const refused = await refuseHint(c, guard, { ...options, note: refusals.note });
       if (refused) return refused;
+      if (!methods.includes(c.req.method)) {
+        const allowed = methods.join(', ');
+        return c.text(`only ${allowed} are served here\n`, 405, { Allow: allowed });
+      }
       onHint(readOrderNumbers(c.req.method === 'POST' ? await readBody(c) : ''));
       return c.text('taken: the lists are read at once\n', 202);
     },

@@ -446,6 +446,8 @@ describe('parseSettings', () => {
     ['AUDITEVERY', 'AUDIT_EVERY'],
     ['ON_MVOE', 'ON_MOVE'],
     ['HTTP_PROT', 'HTTP_PORT'],
+    ['HTTP_PRT', 'HTTP_PORT'],
+    ['HTTP_TOKN', 'HTTP_TOKEN'],
   ])('%s causes a warning that names %s, unless that is set as well', (name, meant) => {
     const warnings = [`${name} is not a setting; did you mean ${meant}?`];
     expect(parse({ [name]: 'x' }).warnings).toEqual(warnings);

@@ -175,7 +175,10 @@ test('a role that hands out addresses or reads the feed does so for every wallet
   const args = ['migrate', '--issuer', issuer, '--consumer', consumer];
   const { code, stderr } = await runProgram([...args, '--wallet', 'eu'], env);
   expect(code).toBe(0);
-  for (const may of ['ledger.take_address and ledger.hint', 'the events of the change feed'])
+  for (const may of [
+    'ledger.take_address, ledger.take_further_address and ledger.hint',
+    'the events of the change feed',
+  ])
     expect(stderr).toContain(`${may}, for every wallet: --wallet limits a reader only`);
 }, 60_000);
 

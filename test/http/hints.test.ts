@@ -54,7 +54,7 @@ test('[S7] a hint needs its own token alone, and gets one answer whatever it say
   }
 });
 
-test('[S7] a wrong token, another method and hints that are off are an unknown path', async () => {
+test('[S7] a wrong token and hints that are off are an unknown path, whatever the method', async () => {
   const [on, off] = [await open(), await open({ hintToken: null })];
   const unknown = await seen(await fetch(`${on.url}/nothing`));
   expect(unknown).toMatchObject({ status: 404 });
@@ -63,8 +63,9 @@ test('[S7] a wrong token, another method and hints that are off are an unknown p
     [on, `/hint/${hintToken}x`, 'POST'],
     [on, `/hint/${hintToken.slice(1)}`, 'GET'],
     [on, `/hint/${hintToken}/`, 'POST'],
-    [on, `/hint/${hintToken}`, 'PUT'],
-    [on, `/hint/${hintToken}`, 'DELETE'],
+    [on, `/hint/${hintToken}x`, 'PUT'],
+    [on, `/hint/${hintToken}x`, 'DELETE'],
+    [off, `/hint/${hintToken}`, 'PUT'],
     [off, `/hint/${hintToken}`, 'POST'],
     [off, `/hint/${hintToken}`, 'GET'],
     [off, '/hint/null', 'POST'],
@@ -74,6 +75,16 @@ test('[S7] a wrong token, another method and hints that are off are an unknown p
       unknown,
     ]);
   expect([...on.hints, ...off.hints]).toEqual([]);
+});
+
+test('[S7] with the right token another method is told which are served, and is no hint', async () => {
+  const { url, hints } = await open({ token });
+  for (const method of ['HEAD', 'PUT', 'DELETE']) {
+    const { status, headers } = await fetch(`${url}/hint/${hintToken}`, { method });
+    expect([method, status, headers.get('Allow')]).toEqual([method, 405, 'GET, POST']);
+    expect((await fetch(`${url}/hint/${hintToken}x`, { method })).status).toBe(404);
+  }
+  expect(hints).toEqual([]);
 });
 
 test('[S7] wrong tokens of hints are counted, logged without the path and answered ever later; the right one is not', async () => {

@@ -120,7 +120,7 @@ export const queueBugs: PlantedBug[] = [
     wrong: 'the queue gives the advice for a server that does not run, whatever the server says',
     in: 'postgresQueueError',
     find: 'resourceCureOf(cause)',
-    put: 'undefined as string | undefined',
+    put: 'resourceCureOf(undefined)',
     caughtBy: 'says what a server without free connections needs',
   },
 ];

@@ -48,7 +48,8 @@ export async function migrateCommand(
   const scope = scopeWords(context.settings.walletNames.length > 1, name);
   if (issuer !== undefined) {
     const report = await grantIssuer(opened.ledger, issuer);
-    sayGranted(issuer, `may call ledger.take_address and ledger.hint${scope}`, report);
+    const functions = 'ledger.take_address, ledger.take_further_address and ledger.hint';
+    sayGranted(issuer, `may call ${functions}${scope}`, report);
   }
   if (consumer !== undefined) {
     const report = await grantConsumer(opened.ledger, consumer);
