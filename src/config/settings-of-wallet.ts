@@ -9,8 +9,8 @@ export function settingsOfWallet(settings: Settings, name: string): Settings {
   const found = settings.wallets.find((wallet) => wallet.name === name);
   if (!found) {
     const known = settings.walletNames.join(', ');
-    throw new LedgerError('usage', `no wallet is named ${JSON.stringify(name)}`, {
-      cure: `use a name of the setting WALLETS: ${known}`,
+    throw new LedgerError('usage', `WALLETS names no wallet ${JSON.stringify(name)}`, {
+      cure: `use a name of WALLETS: ${known}; a wallet of the ledger that WALLETS does not name rests, and \`wallet-ledger show\` and its pages show its rows`,
     });
   }
   const { name: wallet, ...groups } = found;

@@ -182,6 +182,43 @@ test('a role that hands out addresses or reads the feed does so for every wallet
     expect(stderr).toContain(`${may}, for every wallet: --wallet limits a reader only`);
 }, 60_000);
 
+test('rows of a wallet that rests are shown as such, and pool take says that it rests', async () => {
+  const service = await openTwo(20);
+  const { env, query } = service;
+  const own = { ...env, US__ADDRESS_POOLS: '60:5:10' };
+  for (const wallet of ['eu', 'us'])
+    expect((await runProgram(['backfill', '--wallet', wallet], own)).code).toBe(0);
+  await query(`update ledger.wallets set is_resting = true where wallet = 'us'`);
+  const [{ order_no: orderNo } = {}] = await query(
+    "select 'us-' || order_no as order_no from ledger.transactions where wallet = 'us' limit 1",
+  );
+  await query(
+    `update ledger.transactions set order_no = '${orderNo}' where wallet = 'us' and 'us-' || order_no = '${orderNo}'`,
+  );
+  const one = { ...env, WALLETS: 'eu' };
+  for (const words of [[], ['--wallet', 'us']]) {
+    const { code, stdout, stderr } = await runProgram(['show', String(orderNo), ...words], one);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(String(orderNo))]);
+    expect(stderr).toContain('this is of the wallet us, which rests');
+  }
+  const { stdout } = await runProgram(['show', String(orderNo), '--json'], one);
+  expect(JSON.parse(stdout)).toMatchObject({ wallet: 'us', transactions: [{ orderNo }] });
+  const ofEu = await runProgram(['show', String(orderNo), '--wallet', 'eu'], one);
+  expect(ofEu.code).toBe(3);
+  const strange = await runProgram(['show', String(orderNo), '--wallet', 'asia'], one);
+  expect([strange.code, strange.stderr]).toEqual([2, expect.stringMatching(/"asia".*eu, us/)]);
+  const taken = await runProgram(['pool', 'take', '60'], one);
+  expect([taken.code, taken.stdout]).toEqual([2, '']);
+  expect(taken.stderr).toContain('one of the wallet us, which rests');
+  const listed = await runProgram(['pool', 'list', '--wallet', 'us'], one);
+  expect([listed.code, listed.stderr]).toEqual([
+    2,
+    expect.stringMatching(/WALLETS names no wallet "us".*rests/),
+  ]);
+  const stranger = await runProgram(['pool', 'take', '195'], one);
+  expect(stranger.stderr).toContain('has neither a pool nor addresses');
+}, 120_000);
+
 test('a wallet that is taken out keeps its rows and is shown as resting', async () => {
   const service = await openTwo(60);
   const { env, query } = service;

@@ -17,6 +17,7 @@ import { runSyncTask } from '../../sync/run-sync-task.ts';
 import { type CommandContext, forWallet } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
 import { composeSync } from '../context/compose-sync.ts';
+import { nameRestingPool } from '../context/name-resting-pool.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { addMissingPools } from '../context/open-ledger.ts';
 import { fitLines } from '../output/fit-lines.ts';
@@ -55,7 +56,8 @@ export async function poolTake(
   }
   const { ledger } = await openExistingLedger(context);
   await refuseOtherWallet(context, ledger);
-  const address = await takeAddress(ledger.db, slip44, reference ?? null);
+  const explain = nameRestingPool(context, ledger, slip44);
+  const address = await takeAddress(ledger.db, slip44, reference ?? null).catch(explain);
   if (address === null) {
     sayEmpty(context, slip44);
     return 3;

@@ -1,5 +1,7 @@
 import { LedgerError } from '../../kernel/errors.ts';
 import { redactValues } from '../../kernel/redact.ts';
+import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
+import { listOtherWallets, type OtherWallet } from '../../ledger/list-other-wallets.ts';
 import {
   type FoundAddress,
   type FoundRecords,
@@ -16,12 +18,12 @@ import { jsonDocument } from '../output/json-document.ts';
 
 /**
  * Runs `wallet-ledger show`: prints everything in the ledger about an order number, request id, transaction hash or
- * address. Resolves to 3 when nothing is found.
+ * address, also of the wallets that WALLETS does not name. Resolves to 3 when nothing is found.
  */
 export async function show(
   context: CommandContext,
   given: string,
-  { json }: { json?: boolean },
+  { json, wallet: option }: { json?: boolean; wallet?: string },
 ): Promise<number> {
   if (given.trim() === '') {
     throw new LedgerError('usage', 'the text to search for is empty', {
@@ -29,26 +31,73 @@ export async function show(
     });
   }
   const { ledger } = await openExistingLedger(context);
-  await sayOtherWallet(context, ledger);
+  const others = await listOtherWallets(ledger.db, context.settings.walletNames);
+  const asked = await walletOf(context, ledger, others);
+  let { text, found } = await find(ledger, given);
+  let wallet = asked;
+  // A name that was given asks for this wallet alone.
+  for (const other of isEmpty(found) && option === undefined ? others : []) {
+    const elsewhere = await find(ledger.forWallet(other.name), given);
+    if (isEmpty(elsewhere.found)) continue;
+    wallet = other;
+    ({ text, found } = elsewhere);
+    break;
+  }
+  const shown = redactValues(found, context.redact);
+  process.stdout.write(json ? toJson(text, wallet.name, shown) : toText(shown));
+  if (isEmpty(found)) {
+    process.stderr.write(
+      `wallet-ledger: the ledger knows no order, request, hash or address ${printableText(text)}; \`wallet-ledger status\` says how fresh and how complete it is\n`,
+    );
+    return 3;
+  }
+  if (others.includes(wallet))
+    process.stderr.write(`wallet-ledger: this is of the wallet ${otherWords(wallet)}\n`);
+  return 0;
+}
+
+/** Returns the wallet of the settings. Throws LedgerError `usage` for one that neither WALLETS nor the ledger has. */
+async function walletOf(
+  context: CommandContext,
+  ledger: Ledger,
+  others: readonly OtherWallet[],
+): Promise<OtherWallet> {
+  const { wallet, walletNames } = context.settings;
+  if (walletNames.includes(wallet)) {
+    await sayOtherWallet(context, ledger);
+    return { name: wallet, isResting: false };
+  }
+  const other = others.find(({ name }) => name === wallet);
+  if (other) return other;
+  const names = [...walletNames, ...others.map(({ name }) => name)].join(', ');
+  throw new LedgerError('usage', `neither WALLETS nor the ledger has a wallet "${wallet}"`, {
+    cure: `use one of ${names}`,
+  });
+}
+
+function otherWords({ name, isResting }: OtherWallet): string {
+  return isResting
+    ? `${name}, which rests: its rows are kept as they were last read`
+    : `${name}, which WALLETS does not name here`;
+}
+
+async function find(ledger: Ledger, given: string): Promise<{ text: string; found: FoundRecords }> {
   // A name may begin or end with blanks; those of a pasted one may not belong to it.
   const exact = await findIndexed(ledger.db, given);
   const text = isEmpty(exact) ? given.trim() : given;
   const indexed = text === given ? exact : await findIndexed(ledger.db, text);
-  const stored = isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed;
-  const found = redactValues(stored, context.redact);
-  process.stdout.write(json ? toJson(text, found) : toText(found));
-  if (!isEmpty(found)) return 0;
-  process.stderr.write(
-    `wallet-ledger: the ledger knows no order, request, hash or address ${printableText(text)}; \`wallet-ledger status\` says how fresh and how complete it is\n`,
-  );
-  return 3;
+  return { text, found: isEmpty(indexed) ? await findByScan(ledger.db, text) : indexed };
 }
 
 function isEmpty({ transactions, addresses, rejects }: FoundRecords): boolean {
   return transactions.length + addresses.length + rejects.length === 0;
 }
 
-function toJson(query: string, { transactions, addresses, rejects, isCut }: FoundRecords): string {
+function toJson(
+  query: string,
+  wallet: string,
+  { transactions, addresses, rejects, isCut }: FoundRecords,
+): string {
   const withDoubts = ({ addresses: own, ...row }: FoundTransaction) => ({
     ...row,
     addresses: own.map(withAddressDoubts),
@@ -56,6 +105,7 @@ function toJson(query: string, { transactions, addresses, rejects, isCut }: Foun
   });
   const document = {
     query,
+    wallet,
     transactions: transactions.map(withDoubts),
     addresses: addresses.map(withAddressDoubts),
     rejects,

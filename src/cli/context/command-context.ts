@@ -32,8 +32,14 @@ export type CommandContext = {
   isTraced: boolean;
 };
 
-/** `scope`: the options of a command that concerns one wallet. `needs`: the settings that the command requires. */
-export type CommandDemands = { scope?: WalletOption | undefined } & Pick<Needs, 'needs'>;
+/**
+ * `scope`: the options of a command that concerns one wallet. `mayRest`: they may name a wallet that WALLETS does not
+ * have; the command checks that the ledger has it. `needs`: the settings that the command requires.
+ */
+export type CommandDemands = {
+  scope?: WalletOption | undefined;
+  mayRest?: boolean;
+} & Pick<Needs, 'needs'>;
 
 /**
  * Runs a command: opens settings, logger and shutdown before it and closes everything after it. Resolves to the exit
@@ -42,7 +48,12 @@ export type CommandDemands = { scope?: WalletOption | undefined } & Pick<Needs, 
  */
 export async function runCommand(
   work: (context: CommandContext) => Promise<number>,
-  { extraSettings = {}, scope, needs = [] }: CommandDemands & { extraSettings?: Environment } = {},
+  {
+    extraSettings = {},
+    scope,
+    mayRest = false,
+    needs = [],
+  }: CommandDemands & { extraSettings?: Environment } = {},
 ): Promise<number> {
   const env = { ...readEnvironment(), ...extraSettings };
   const read = parseSettings(env, readTrustedFile, {
@@ -50,7 +61,7 @@ export async function runCommand(
     concerns: (wallet, all) => !scope || wallet === (scope.wallet ?? onlyOf(all)),
     findSignerMistakes,
   });
-  const settings = scope ? chooseWallet(read, scope) : read;
+  const settings = scope ? chooseWallet(read, scope, mayRest) : read;
   const redact = createRedactor(settings.secrets);
   const { level, format } = settings.log;
   const screen = createScreen(process.stderr);
