@@ -343,7 +343,7 @@ test('no month is closed before the first transaction that the service lists, no
       stdout: '',
       stderr: expect.stringContaining('there is no transaction yet'),
     });
-  // Of a transaction that the service does not list any more, nothing enters the books.
+  // A transaction that the service does not list any more is not in the books.
   await service.query(`
     insert into ledger.transactions (order_no, stream, symbol, amount, state, is_success, is_final, is_listed,
                                      occurred_at, detail_synced_at)

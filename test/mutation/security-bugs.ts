@@ -28,7 +28,7 @@ export const securityBugs: PlantedBug[] = [
     in: 'refuseHint',
     find: 'await c.notFound()',
     put: "c.text('wrong token\\n', 401)",
-    caughtBy: 'a wrong token, another method and hints that are off are an unknown path',
+    caughtBy: 'a wrong token and hints that are off are an unknown path, whatever the method',
   },
   {
     id: 'hints-unbounded',

@@ -26,4 +26,10 @@ export const walletOption = [
   'the wallet, one of WALLETS; needed where several are set',
 ] as const;
 
+/** The same for a command that shows the rows of a wallet that rests as well. */
+export const keptWalletOption = [
+  '--wallet <name>',
+  'the wallet, one of WALLETS or one that rests; needed where several are set',
+] as const;
+
 export const jsonOption = ['--json', 'print one JSON document on stdout'] as const;

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type CommandGroup, jsonOption } from './command-group.ts';
+import { type CommandGroup, jsonOption, keptWalletOption } from './command-group.ts';
 
 /** Commands that only inspect: none writes transactions, addresses or settings. */
 export const addCheckCommands: CommandGroup = (program, run) => {
@@ -26,10 +26,7 @@ export const addCheckCommands: CommandGroup = (program, run) => {
       'show everything the ledger has about it: the row, its history, its address, and what is uncertain',
     )
     .option(...jsonOption)
-    .option(
-      '--wallet <name>',
-      'the wallet, one of WALLETS or one that rests; needed where several are set',
-    )
+    .option(...keptWalletOption)
     .action(async (text: string, options) => {
       const { show } = await import('../commands/show.ts');
       await run.inContext((context) => show(context, text, options), {

@@ -8,7 +8,7 @@ import {
   listForeign,
   notForeign,
 } from '../../ledger/addresses/adopt-store.ts';
-import { type PoolLevel, readPoolLevels, takeAddress } from '../../ledger/addresses/pool-store.ts';
+import { type PoolLevel, readPoolLevels } from '../../ledger/addresses/pool-store.ts';
 import { resumePool } from '../../ledger/addresses/refused-addresses.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { daysWords } from '../../status/status-words.ts';
@@ -17,9 +17,9 @@ import { runSyncTask } from '../../sync/run-sync-task.ts';
 import { type CommandContext, forWallet } from '../context/command-context.ts';
 import { refuseOtherWallet, sayOtherWallet } from '../context/compare-wallet.ts';
 import { composeSync } from '../context/compose-sync.ts';
-import { nameRestingPool } from '../context/name-resting-pool.ts';
 import { openExistingLedger } from '../context/open-existing-ledger.ts';
 import { addMissingPools } from '../context/open-ledger.ts';
+import { takeFromPool } from '../context/take-from-pool.ts';
 import { fitLines } from '../output/fit-lines.ts';
 import { jsonDocument } from '../output/json-document.ts';
 
@@ -56,8 +56,7 @@ export async function poolTake(
   }
   const { ledger } = await openExistingLedger(context);
   await refuseOtherWallet(context, ledger);
-  const explain = nameRestingPool(context, ledger, slip44);
-  const address = await takeAddress(ledger.db, slip44, reference ?? null).catch(explain);
+  const address = await takeFromPool(context, ledger, slip44, reference ?? null);
   if (address === null) {
     sayEmpty(context, slip44);
     return 3;

@@ -92,8 +92,8 @@ export async function listCoins(db: LedgerDb, after: string | null): Promise<Coi
 }
 
 /**
- * Reads a coin, its assets and its latest 50 differences, or null if neither a list nor a transaction names it. An asset
- * that is alone under its symbol is compared as the coin.
+ * Reads a coin, its assets and its latest 50 differences, or null if neither a list nor a transaction names it. An
+ * asset that is alone under its symbol is compared as the coin.
  */
 export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport | null> {
   const condition = sql`k.symbol = ${symbol}::text`;
