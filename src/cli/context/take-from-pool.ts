@@ -2,7 +2,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { takeAddress } from '../../ledger/addresses/pool-store.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
-import { listOtherWallets } from '../../ledger/list-other-wallets.ts';
+import { listOtherWallets, type OtherWallet } from '../../ledger/list-other-wallets.ts';
 import type { CommandContext } from './command-context.ts';
 
 /**
@@ -22,11 +22,13 @@ export async function takeFromPool(
     if (!(known instanceof LedgerError) || known.code !== 'usage') throw error;
     const [other] = await listOtherWallets(ledger.db, settings.walletNames, slip44);
     if (other === undefined) throw error;
-    const state = other.isResting ? 'rests' : 'is not named by WALLETS here';
-    const message = `the pool of chain ${slip44} is one of the wallet ${other.name}, which ${state}: \`pool take\` hands out none of its addresses`;
-    throw new LedgerError('usage', message, {
-      cause: error,
-      cure: `to take one, name ${other.name} in WALLETS again, and start the daemons again`,
-    });
+    throw otherPool(other, slip44, error);
   }
+}
+
+function otherPool({ name, isResting }: OtherWallet, slip44: number, cause: unknown): LedgerError {
+  const state = isResting ? 'rests' : 'is not named by WALLETS here';
+  const message = `the pool of chain ${slip44} is one of the wallet ${name}, which ${state}: \`pool take\` hands out none of its addresses`;
+  const cure = `to take one, name ${name} in WALLETS again, and start the daemons again`;
+  return new LedgerError('usage', message, { cause, cure });
 }
