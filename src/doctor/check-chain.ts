@@ -49,7 +49,7 @@ export async function checkChain(tools: ChainTools): Promise<Finding[]> {
   }
   if (filters.has('broken')) {
     const seen = `${chain} is ignored: the service lists the same addresses for a chain that does not exist, or for a chain that cannot have them`;
-    return [badFinding(name, seen, cure)];
+    return [{ ...badFinding(name, seen, cure), error: 'settings' }];
   }
   if (filters.has('works')) {
     return [

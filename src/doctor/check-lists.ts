@@ -10,7 +10,7 @@ import { checkPageSize } from './check-page-size.ts';
 import { checkParams } from './check-params.ts';
 import { checkStates, statesOf } from './check-states.ts';
 import { checkTotal } from './check-total.ts';
-import { type Finding, guardedFindings } from './finding.ts';
+import { type Finding, guardedFindings, skippedFinding } from './finding.ts';
 import { type ListSample, probePageSizes, readSample } from './read-samples.ts';
 
 export type ListTools = {
@@ -37,8 +37,12 @@ export async function checkLists(
   const { pageSize, order } = settings.lists;
   const served = Math.min(pageSize, largest?.pageSize ?? pageSize);
   const rows = samples.flatMap(({ wide }) => wide.records).concat(largest?.records ?? []);
+  const params = checkParams(samples, settings.service.paramNames);
+  const isPageWrong = params.some(
+    ({ name, verdict }) => name === 'param-page' && verdict === 'bad',
+  );
   return [
-    ...checkParams(samples, settings.service.paramNames),
+    ...params,
     ...(await guardedFindings('param-chain', () =>
       checkChain({
         client,
@@ -51,7 +55,9 @@ export async function checkLists(
     checkListOrder(small.type, small.wide, order),
     checkPageSize(probes, pageSize),
     ...(await guardedFindings('total-size', async () => [
-      await checkTotal(client, { type: small.type, pageSize: served }, signal),
+      isPageWrong
+        ? skippedFinding('total-size', 'param-page is BAD, so only page 1 can be read')
+        : await checkTotal(client, { type: small.type, pageSize: served }, signal),
     ])),
     ...(await guardedFindings('amounts', async () => [
       checkAmounts(await balancesOf(tools), rows),

@@ -4,6 +4,10 @@ import { type ListSample, sampleSizes, type TransactionPage } from './read-sampl
 
 const cure = "set WALLET_PARAM_NAMES to the service's names for the query parameters";
 
+function wrongName(name: string, seen: string): Finding {
+  return { ...badFinding(name, seen, cure), error: 'settings' };
+}
+
 /** Checks that the service knows the names of WALLET_PARAM_NAMES; it ignores unknown parameters. */
 export function checkParams(samples: readonly ListSample[], names: ParamNames): Finding[] {
   return [
@@ -19,7 +23,7 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
   if (stuck) {
     const echo = stuck.second.pageNo;
     const said = echo === null ? '' : `, and the answer says page ${echo}`;
-    return badFinding(name, `with ${page}=2 the service sent page 1 again${said}`, cure);
+    return wrongName(name, `with ${page}=2 the service sent page 1 again${said}`);
   }
   if (samples.some(isCountedFromZero)) {
     const operator = 'ask the operator of the service: pages are to be numbered from 1';
@@ -27,7 +31,7 @@ function checkPageName(samples: readonly ListSample[], page: string): Finding {
   }
   const wrongEcho = samples.find(({ second }) => second.pageNo !== null && second.pageNo !== 2);
   if (wrongEcho && wrongEcho.second.listed > 0) {
-    return badFinding(name, `with ${page}=2 the answer says page ${wrongEcho.second.pageNo}`, cure);
+    return wrongName(name, `with ${page}=2 the answer says page ${wrongEcho.second.pageNo}`);
   }
   if (!samples.some(({ second }) => second.listed > 0)) {
     return tooFewRows(name);
@@ -61,7 +65,7 @@ function checkSizeName(samples: readonly ListSample[], size: string): Finding {
   if (!unaffected) return okFinding(name, `${size} is honoured`);
   const { small, larger } = sampleSizes;
   const seen = `with ${size}=${small} and with ${size}=${larger} the service sent pages of ${unaffected.first.pageSize} rows`;
-  return badFinding(name, seen, cure);
+  return wrongName(name, seen);
 }
 
 function checkTypeName(samples: readonly ListSample[], type: string): Finding {
@@ -70,13 +74,12 @@ function checkTypeName(samples: readonly ListSample[], type: string): Finding {
     const other = wide.records.find(
       (row) => row.type !== null && row.type.trim().toLowerCase() !== asked,
     );
-    if (other)
-      return badFinding(name, `with ${type}=${asked} the service sent a ${other.type}`, cure);
+    if (other) return wrongName(name, `with ${type}=${asked} the service sent a ${other.type}`);
   }
   if (samples.every(({ wide }) => wide.records.length === 0)) return tooFewRows(name);
   const [orders, ...others] = samples.map(({ wide }) => wide.records.map((row) => row.orderNo));
   if (others.some((other) => String(other) === String(orders)))
-    return badFinding(name, `with each ${type} the service sent the same rows`, cure);
+    return wrongName(name, `with each ${type} the service sent the same rows`);
   const empty = samples.find(({ wide }) => wide.listed === 0);
   const seen = empty
     ? `with ${type}=${empty.type} the service sent none of the other list's rows`

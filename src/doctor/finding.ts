@@ -5,7 +5,7 @@ type Verdict = 'good' | 'warning' | 'bad';
 
 /**
  * Result of one check and its cure, one line each. `cure` is '' if no action is needed. `error` is the code of the
- * error that ended the check.
+ * error that ended the check, or `settings` where the cure is a setting.
  */
 export type Finding = {
   name: string;

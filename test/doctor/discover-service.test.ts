@@ -44,6 +44,10 @@ test.each<[string, Partial<SandboxOptions>]>([
     'names of a page index and a page length',
     { paramNames: { page: 'page_index', size: 'page_length', chain: 'chain', type: 'type' } },
   ],
+  [
+    'short names of the page and of its size',
+    { paramNames: { page: 'p', size: 'per_page', chain: 'chain', type: 'type' } },
+  ],
   ['another recipe and other names', { signer: 'body-ed25519', paramNames: others }],
   ['a recipe of the same key', { signer: 'body-secp256k1' }],
   ['another curve', { signer: 'concat-ecdsa' }],
@@ -81,6 +85,47 @@ test.each([
   async (pageSizeMax, pageSizeRule, pageSize) => {
     const sandbox = await open({ pageSizeMax, pageSizeRule, transactions: 1_200 });
     expect((await discover(sandbox)).pageSize).toBe(pageSize);
+  },
+);
+
+test.each(['size', 'num'])(
+  'the name %s of the size is found where 10 rows are the most',
+  async (size) => {
+    const paramNames = { ...usual, size };
+    const found = await discover(await open({ paramNames, pageSizeMax: 10 }));
+    expect([found.names, found.pageSize]).toEqual([paramNames, 10]);
+    expect(found.requests).toBeLessThanOrEqual(40);
+  },
+);
+
+test.each([
+  ['ignores', true],
+  ['refuses', false],
+])(
+  'a service that %s each usual name of the page is told from one that shows nothing',
+  async (_does, isLax) => {
+    const paramNames = { ...usual, page: 'blatt' };
+    const sandbox = await open({ paramNames });
+    const baseUrl = isLax ? sandbox.baseUrl : await openStrictFront(sandbox);
+    const found = await discover(sandbox, { baseUrl });
+    expect([found.names, found.isPageWrong]).toEqual([{ ...usual, page: null }, true]);
+    expect(found.requests).toBeLessThanOrEqual(40);
+  },
+);
+
+test.each([
+  ['rows of two pages', 300, 'current', false],
+  ['no rows', 0, null, false],
+] as const)(
+  'without page numbers in the answers, the name follows from %s',
+  async (_what, transactions, page, isWrong) => {
+    const sandbox = await open({ transactions, paramNames: { ...usual, page: 'current' } });
+    const baseUrl = await openProxy(sandbox, async (_url, pass) => {
+      const { status, text } = await pass();
+      return { status, text: text.replace(/"pageNo":\d+,/, '') };
+    });
+    const found = await discover(sandbox, { baseUrl });
+    expect([found.names.page, found.isPageWrong]).toEqual([page, isWrong]);
   },
 );
 

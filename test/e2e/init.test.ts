@@ -77,6 +77,26 @@ test('from nothing to a ledger that is proven complete, told only the address, t
   expect(lists.map(({ isComplete }: { isComplete: boolean }) => isComplete)).toEqual([true, true]);
 }, 120_000);
 
+test('a page parameter that is not found ends with 2, and the setting is the first thing to do', async () => {
+  const { folder, apiSecret, sandbox } = await begin({
+    paramNames: { page: 'blatt', size: 'per_page', chain: 'slip44', type: 'type' },
+  });
+  const args = ['init', '--base-url', sandbox.baseUrl, '--secret-stdin'];
+  const { code, stdout } = await run(folder, args, { stdin: apiSecret });
+  expect(code).toBe(2);
+  expect(stdout).toContain('page=pageNo (WRONG)');
+  expect(stdout.split('Next:\n')[1]).toMatch(
+    /^ {2}set WALLET_PARAM_NAMES in it, such as page=NAME: /,
+  );
+  const { code: verdict, stdout: report } = await run(folder, ['doctor', '--json']);
+  const checks: { name: string; verdict: string; seen: string }[] = JSON.parse(report).checks;
+  expect(checks.filter((check) => check.verdict === 'bad').map(({ name }) => name)).toEqual([
+    'param-page',
+  ]);
+  expect(checks.find(({ name }) => name === 'total-size')?.seen).toMatch(/^skipped: param-page/);
+  expect(verdict).toBe(2);
+}, 60_000);
+
 test('a secret stays in its file, and one of the environment goes into the settings', async () => {
   const { sandbox, folder, path, apiKey, apiSecret } = await begin({ signer: 'params-hmac' });
   const secret = join(folder, 'secret');

@@ -271,4 +271,13 @@ export const serviceBugs: PlantedBug[] = [
     put: '',
     caughtBy: 'without transactions does not show that the type parameter is honoured',
   },
+  {
+    id: 'ignored-page-name',
+    promise: 'The first connection',
+    wrong: 'init says nothing of a page parameter that the service ignores under each usual name',
+    in: 'findPageByEffect',
+    find: 'isWrong: hasFurtherPages(first)',
+    put: 'isWrong: first === null',
+    caughtBy: 'each usual name of the page is told from one that shows nothing',
+  },
 ];

@@ -40,7 +40,8 @@ const missing =
 
 /**
  * Runs `wallet-ledger init`: finds out the signature, parameter names and page size of the service, and writes the
- * settings. Resolves to 0, to 2 for a wrong value or an existing file, or to 4 if the service fails.
+ * settings. Resolves to 0, to 2 for a wrong value, an existing file or a page parameter that the operator has to name, or
+ * to 4 if the service fails.
  */
 export async function init(options: InitOptions): Promise<number> {
   let redact: Redactor = createRedactor([]);
@@ -67,7 +68,9 @@ export async function init(options: InitOptions): Promise<number> {
     const names = completeNames(found.names, paramNames);
     await createPrivateFile(path, renderEnvFile(settingsOf(answers, found, names, paramNames)));
     process.stdout.write(redact(reportOf(answers, found, names, options.out)));
-    return 0;
+    return found.isPageWrong
+      ? new LedgerError('settings', 'the page parameter is wrong').exitCode
+      : 0;
   } catch (thrown) {
     const error = toError(thrown);
     process.stderr.write(redact(`${failureLine(error, isDebugging())}\n`));
@@ -198,13 +201,18 @@ function settingsOf(
   };
 }
 
+/** Returns a note for a name that was not found. */
+function doubtOf(meaning: keyof Names, { names, isPageWrong }: Discovery): string {
+  if (names[meaning] !== null) return '';
+  return meaning === 'page' && isPageWrong ? ' (WRONG)' : ' (not shown by the answers)';
+}
+
 function reportOf(answers: Answers, found: Discovery, names: Names, out: string): string {
   const { way, pageSize, states, chains, requests } = found;
   const isCut = withoutVersion(answers.baseUrl) !== answers.baseUrl.replace(/\/+$/, '');
   const variant = [way.hash, way.encoding].filter((each) => each !== null).join(', ');
   const nameWords = Object.entries(names).map(
-    ([meaning, name]) =>
-      `${meaning}=${name}${found.names[meaning as keyof Names] === null ? ' (not shown by the answers)' : ''}`,
+    ([meaning, name]) => `${meaning}=${name}${doubtOf(meaning as keyof Names, found)}`,
   );
   return [
     `service     ${found.baseUrl}${isCut ? ', without the /v1 at its end, which the program adds' : ''}`,
@@ -217,6 +225,12 @@ function reportOf(answers: Answers, found: Discovery, names: Names, out: string)
     `written     ${out}, readable by you alone`,
     '',
     'Next:',
+    ...(found.isPageWrong
+      ? [
+          `  set WALLET_PARAM_NAMES in it, such as page=NAME: the service does not know ${names.page}, nor any other usual`,
+          '    name of the page parameter, so only page 1 of its lists can be read',
+        ]
+      : []),
     '  set DATABASE_URL in it; without, an embedded PostgreSQL is used',
     '  set ADDRESS_POOLS in it, such as 60:20:50, if deposit addresses are needed',
     '  wallet-ledger doctor      checks everything, final states too',

@@ -9,7 +9,8 @@ import { checkConnection } from '../check-connection.ts';
 import { createClockTickets } from '../clock-tickets.ts';
 import type { Credentials, SigningWay } from '../signing-ways.ts';
 import { createServiceAsker, type ServiceAsker } from './ask-service.ts';
-import { type FoundNames, findNames, pageOf } from './find-names.ts';
+import { pageOf } from './find-by-effect.ts';
+import { type FoundNames, findNames } from './find-names.ts';
 import { findSigner } from './find-signer.ts';
 
 /**
@@ -20,6 +21,8 @@ export type Discovery = {
   baseUrl: string;
   way: SigningWay;
   names: FoundNames;
+  /** The service ignores or refuses each of the usual names of the page parameter. */
+  isPageWrong: boolean;
   pageSize: number | null;
   chains: number[];
   states: string[];
@@ -60,7 +63,7 @@ export async function discoverService(
   const asker = createServiceAsker({ tickets, clock, signal, baseUrl, timeoutMs }, requestsMax - 1);
   const { way, signer, coins } = await findSigner(asker, credentials);
   const chains = chainsOf(coins, clock());
-  const { names, rows } = await findNames(asker, signer, chains);
+  const { names, isPageWrong, rows } = await findNames(asker, signer, chains);
   const sizes = names.size === null ? null : await findPageSize(asker, signer, names.size);
   const states = decodeTransactions([...rows, ...(sizes?.rows ?? [])], clock()).records.flatMap(
     ({ state }) => state ?? [],
@@ -69,6 +72,7 @@ export async function discoverService(
     baseUrl,
     way,
     names,
+    isPageWrong,
     pageSize: sizes?.pageSize ?? null,
     chains,
     states: [...new Set(states)].sort(),

@@ -1,8 +1,8 @@
 import { unusedChain } from '../../kernel/chain-filter.ts';
 import type { ParamNames } from '../../kernel/vocabulary.ts';
-import { openListPage, type RawPage } from '../../service/decoding/open-page.ts';
 import type { Signer } from '../../service/signing/signer.ts';
 import type { Answered, ServiceAsker } from './ask-service.ts';
+import { type Ask, findFilter, halve, isSame, pageOf, type Query } from './find-by-effect.ts';
 
 /** Names that services use, the likeliest first. */
 const usualNames: Record<keyof ParamNames, string[]> = {
@@ -19,6 +19,7 @@ const usualNames: Record<keyof ParamNames, string[]> = {
     'page_number',
     'currentPage',
     'current_page',
+    'p',
   ],
   size: [
     'pageSize',
@@ -50,33 +51,33 @@ const usualNames: Record<keyof ParamNames, string[]> = {
 /** A name for each parameter; null if the answers do not show it. */
 export type FoundNames = { [Meaning in keyof ParamNames]: string | null };
 
-/** Signed requests with one signer. */
-type Ask = (path: string, query: [string, string][]) => Promise<Answered>;
-type Query = [string, string][];
-
 const transactionList = '/v1/transaction/list';
 const addressList = '/v1/wallet/address/list';
 /** One distinct value per name; none is a default that a service may have. */
 const sizes = [3, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43];
-const pages = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+const pages = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+
+/** Values for names of the size where all of `sizes` are cut: no service cuts below 10, and few have such a default. */
+const sizesWithin10 = [3, 4, 6, 7, 8, 9];
 
 /**
  * Finds the names of the parameters by their effect. Several names are sent at once, each with a different value, so
  * that the answer shows which of them the service knows. If a service refuses unknown names, they are sent one at a
- * time. A name that is not found before the requests are used up is null.
+ * time. A name that is not found before the requests are used up is null. `isPageWrong`: the service ignores or refuses
+ * each of the usual names of the page parameter.
  */
 export async function findNames(
   asker: ServiceAsker,
   signer: Signer,
   chains: readonly number[],
-): Promise<{ names: FoundNames; rows: unknown[] }> {
+): Promise<{ names: FoundNames; isPageWrong: boolean; rows: unknown[] }> {
   const rows: unknown[] = [];
   const ask: Ask = async (path, query) => {
     const answer = await asker.ask(signer, path, query);
     if (path === transactionList) rows.push(...(pageOf(answer)?.rows ?? []));
     return answer;
   };
-  const unlessSpent = async (find: () => Promise<string | null>) => {
+  const unlessSpent = async <T>(find: () => Promise<T>): Promise<T | null> => {
     try {
       return await find();
     } catch (error) {
@@ -93,7 +94,8 @@ export async function findNames(
   const named = await unlessSpent(async () =>
     chain === null ? null : await findFilter(ask, addressList, usualNames.chain, codes),
   );
-  return { names: { page, size, type, chain: named }, rows };
+  const names = { page: page?.name ?? null, size, type, chain: named };
+  return { names, isPageWrong: page?.isWrong ?? false, rows };
 }
 
 async function findSize(ask: Ask): Promise<string | null> {
@@ -101,115 +103,75 @@ async function findSize(ask: Ask): Promise<string | null> {
     const page = pageOf(answer);
     return page && (page.pageSize ?? (page.rows.length > 0 ? page.rows.length : null));
   };
-  return await findByValue(ask, usualNames.size, sizes, [], sizeOf);
+  const found = await findByValue(ask, usualNames.size, sizes, [], sizeOf);
+  if (found.name !== null || found.isRefused) return found.name;
+  const echoOf = (answer: Answered) => pageOf(answer)?.pageSize ?? null;
+  const half = sizesWithin10.length;
+  for (const names of [usualNames.size.slice(0, half), usualNames.size.slice(half)]) {
+    const { name } = await findByValue(ask, names, sizesWithin10, [], echoOf);
+    if (name !== null) return name;
+  }
+  return null;
 }
 
-async function findPage(ask: Ask, size: string | null): Promise<string | null> {
+/** `isWrong`: none of the usual names has an effect on a list of several pages. */
+type FoundPage = { name: string | null; isWrong: boolean };
+
+async function findPage(ask: Ask, size: string | null): Promise<FoundPage> {
   // Small pages, so that a short history has several.
   const small: Query = size === null ? [] : [[size, '1']];
-  return await findByValue(
+  const { name, isRefused } = await findByValue(
     ask,
     usualNames.page,
     pages,
     small,
     (answer) => pageOf(answer)?.pageNo ?? null,
   );
+  if (name !== null) return { name, isWrong: false };
+  // Without a size, the service may have refused the list itself.
+  if (isRefused) return { name, isWrong: size !== null };
+  return await findPageByEffect(ask, small);
 }
 
-/** Finds the name whose value the answer repeats. */
+/** Compares page 1 with page 2, because the answers repeat no page number. */
+async function findPageByEffect(ask: Ask, small: Query): Promise<FoundPage> {
+  const read = (names: readonly string[], page: string) =>
+    ask(transactionList, [...small, ...names.map((name): [string, string] => [name, page])]);
+  const first = await read(usualNames.page, '1');
+  if (isSame(first, await read(usualNames.page, '2')))
+    return { name: null, isWrong: hasFurtherPages(first) };
+  const name = await halve(usualNames.page, async (half) => !isSame(await read(half, '2'), first));
+  // Rows that have just arrived change an answer as well.
+  const isEffective = name !== null && !isSame(await read([name], '1'), await read([name], '2'));
+  return { name: isEffective ? name : null, isWrong: false };
+}
+
+function hasFurtherPages(answer: Answered): boolean {
+  const page = pageOf(answer);
+  return page !== null && page.rows.length > 0 && (page.totalSize ?? 0) > page.rows.length;
+}
+
+/**
+ * Finds the name whose value the answer repeats. `isRefused`: the service refuses unknown names, and each of these.
+ */
 async function findByValue(
   ask: Ask,
   names: readonly string[],
   values: readonly number[],
   more: Query,
   read: (answer: Answered) => number | null,
-): Promise<string | null> {
+): Promise<{ name: string | null; isRefused: boolean }> {
   const together = names.map((name, index): [string, string] => [name, String(values[index])]);
   const answer = await ask(transactionList, [...more, ...together]);
   const echoed = read(answer);
   const found = echoed === null ? undefined : names[values.indexOf(echoed)];
-  if (found !== undefined || 'data' in answer) return found ?? null;
+  if (found !== undefined || 'data' in answer) return { name: found ?? null, isRefused: false };
   const [value] = values;
-  for (const name of names)
-    if (read(await ask(transactionList, [...more, [name, String(value)]])) === value) return name;
-  return null;
-}
-
-/**
- * Finds the name of a filter: with it, the first value is accepted, and the second one is refused or shows other rows.
- * Halves the names, each half with one of the values, until one is left. If both values give the same answer, the
- * filter may still be required: then it is the name without which the service refuses.
- */
-async function findFilter(
-  ask: Ask,
-  path: string,
-  names: readonly string[],
-  [own, other]: [string, string],
-): Promise<string | null> {
-  const filter = (some: readonly string[], value: string): Query =>
-    some.map((name) => [name, value]);
-  const withOwn = await ask(path, filter(names, own));
-  const withOther = await ask(path, filter(names, other));
-  if (!('data' in withOwn)) return await findAlone(ask, path, names, [own, other]);
-  if (!isSame(withOwn, withOther))
-    return await halve(names, async (half, rest) =>
-      isSame(await ask(path, [...filter(half, own), ...filter(rest, other)]), withOwn),
-    );
-  if ('data' in (await ask(path, []))) return null;
-  return await halve(names, async (half) => 'data' in (await ask(path, filter(half, own))));
-}
-
-/** Halves the names until one is left; `isInHalf` tells whether the wanted one is in the first of two halves. */
-async function halve(
-  names: readonly string[],
-  isInHalf: (half: readonly string[], rest: readonly string[]) => Promise<boolean>,
-): Promise<string | null> {
-  let left = names;
-  while (left.length > 1) {
-    const half = left.slice(0, left.length / 2);
-    const rest = left.slice(half.length);
-    left = (await isInHalf(half, rest)) ? half : rest;
-  }
-  return left[0] ?? null;
-}
-
-/**
- * Tries the names one at a time. If a service refuses unknown names, the only accepted one is the filter, even without
- * effect.
- */
-async function findAlone(
-  ask: Ask,
-  path: string,
-  names: readonly string[],
-  [own, other]: [string, string],
-): Promise<string | null> {
-  const accepted: string[] = [];
-  let isAnyRefused = false;
+  let isRefused = true;
   for (const name of names) {
-    const withOwn = await ask(path, [[name, own]]);
-    if (!('data' in withOwn)) isAnyRefused = true;
-    else if (isSame(withOwn, await ask(path, [[name, other]]))) accepted.push(name);
-    else return name;
-    if (isAnyRefused && accepted.length > 0) break;
+    const alone = await ask(transactionList, [...more, [name, String(value)]]);
+    if (read(alone) === value) return { name, isRefused: false };
+    isRefused &&= !('data' in alone);
   }
-  const [only = null] = accepted;
-  return isAnyRefused && accepted.length === 1 ? only : null;
-}
-
-/** Returns true for two answers with the same total and the same first row. Two refusals are the same too. */
-function isSame(one: Answered, other: Answered): boolean {
-  const [first, second] = [pageOf(one), pageOf(other)];
-  if (first === null || second === null) return first === second;
-  const text = ({ totalSize, rows }: RawPage) => JSON.stringify([totalSize, rows[0] ?? null]);
-  return text(first) === text(second);
-}
-
-/** Returns the page of an answer; null for a refusal, and for data that is no page. */
-export function pageOf(answer: Answered): RawPage | null {
-  if (!('data' in answer)) return null;
-  try {
-    return openListPage(answer.data, { pageNo: 1, pageSize: 1 }, true);
-  } catch {
-    return null;
-  }
+  return { name: null, isRefused };
 }
