@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { abortableSleep } from '../kernel/abortable-sleep.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
 import {
   type Deferral,
   type Lane,
@@ -9,6 +10,7 @@ import {
   type TicketSource,
 } from '../kernel/ticket.ts';
 import type { Ledger } from './connection/connect-ledger.ts';
+import { readDatabaseTime } from './connection/read-database-time.ts';
 import { disturbHomeSince } from './home-store.ts';
 import { type TicketMoments, type WatchedClock, watchClock } from './watch-clock.ts';
 
@@ -17,6 +19,8 @@ type TicketRow = { observation: string; nonce: string; wait_ms: number; asked_ms
 /** A ticket, or a row without numbers, whose `wait_ms` is the pause before tickets are requested again. */
 type AnswerRow = TicketRow | { observation: null; nonce: null; wait_ms: number; asked_ms: number };
 type Highest = { observation: number; givenMs: number };
+/** `clock`: the database's clock as of the last trip; the process's own before the first one. */
+export type LedgerTickets = TicketSource & { clock: Clock };
 type Waiter = { resolve(answer: Grant | Deferral): void; reject(error: unknown): void };
 
 /** Tickets of a wallet, for all processes; each method is one statement. */
@@ -43,7 +47,7 @@ const tripsMax = 2;
 export function createTicketSource(
   { db }: Ledger,
   { maxRps, nonceUnit }: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
-): TicketSource {
+): LedgerTickets {
   const port: TicketPort = {
     async take(count, lane) {
       const { rows } = await db.execute<AnswerRow>(
@@ -55,21 +59,14 @@ export function createTicketSource(
     async pause(ms) {
       await db.execute(sql`select ledger.pause_requests(${ms}::double precision)`);
     },
-    async clock() {
-      const { rows } = await db.execute<{ ms: number }>(
-        sql`select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`,
-      );
-      const [row] = rows;
-      if (!row) throw new Error("the query for the database's time returned no row");
-      return row.ms;
-    },
+    clock: () => readDatabaseTime(db),
     disturbHome: (reason, sinceMs) => disturbHomeSince(db, reason, sinceMs),
   };
   return shareTickets(port, maxRps);
 }
 
 /** Returns the tickets of a port, as `createTicketSource`. */
-export function shareTickets(port: TicketPort, maxRps: number | null): TicketSource {
+export function shareTickets(port: TicketPort, maxRps: number | null): LedgerTickets {
   const waiters = createWaiters();
   let isGathering = false;
   let trips = 0;
@@ -141,6 +138,7 @@ export function shareTickets(port: TicketPort, maxRps: number | null): TicketSou
       await port.pause(ms);
       pauses += 1;
     },
+    clock: () => clock.now() ?? systemClock(),
   };
 }
 

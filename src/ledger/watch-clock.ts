@@ -45,6 +45,9 @@ export function watchClock(maxRps: number | null) {
       if (least > most) ({ least, most } = last);
       comparisons += 1;
     },
+    /** Returns the database's time in Unix ms; null before the first trip. */
+    now: (): number | null =>
+      comparisons === 0 ? null : Math.round(performance.now() - (last.least + last.most) / 2),
     /** Returns true if another comparison would help. */
     isVague: () => comparisons < firstComparisons && most - least > lateMsMax / 2,
     toMoments(databaseMs: number): TicketMoments {

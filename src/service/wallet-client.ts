@@ -1,3 +1,4 @@
+import type { Clock } from '../kernel/clock.ts';
 import type { ParamNames } from '../kernel/vocabulary.ts';
 import type {
   AddressRecord,
@@ -27,7 +28,11 @@ import {
   type TransportOptions,
 } from './transport/call-service.ts';
 
-export type WalletClientOptions = TransportOptions & { paramNames: ParamNames };
+/**
+ * `rowClock`: the clock against which times of rows are checked; default: `clock`. A wrong clock of this machine must
+ * not reject them.
+ */
+export type WalletClientOptions = TransportOptions & { paramNames: ParamNames; rowClock?: Clock };
 
 /**
  * Operations of the service (docs/wallet-service-api.md, section 4). Each rejects with a LedgerError whose code begins
@@ -72,11 +77,13 @@ export function createWalletClient(options: WalletClientOptions): WalletClient {
 
 function clientOf(caller: ServiceTransport, options: WalletClientOptions): WalletClient {
   const { call, requests } = caller;
+  const { paramNames, rowClock = options.clock } = options;
+  const settings = { paramNames, clock: rowClock };
 
   async function snapshotRows(path: Parameters<typeof snapshotCall>[0], signal?: AbortSignal) {
     return await readSnapshot(
       path,
-      (page) => call(snapshotCall(path, page, options), signal),
+      (page) => call(snapshotCall(path, page, settings), signal),
       options.clock,
     );
   }
@@ -84,18 +91,18 @@ function clientOf(caller: ServiceTransport, options: WalletClientOptions): Walle
   return {
     requests,
     metered: () => clientOf(caller.metered(), options),
-    listTransactions: (query, signal) => call(transactionListCall(query, options), signal),
-    listAddresses: (query, signal) => call(addressListCall(query, options), signal),
+    listTransactions: (query, signal) => call(transactionListCall(query, settings), signal),
+    listAddresses: (query, signal) => call(addressListCall(query, settings), signal),
     getTransaction: (orderNo, signal, query = {}) =>
-      call(transactionInfoCall(orderNo, query, options), signal),
-    generateAddresses: (request, signal) => call(generateAddressesCall(request, options), signal),
+      call(transactionInfoCall(orderNo, query, settings), signal),
+    generateAddresses: (request, signal) => call(generateAddressesCall(request, settings), signal),
     async listBalances(signal) {
       const { rows, ...facts } = await snapshotRows('/v1/wallet/balance', signal);
-      return { ...facts, ...decodeBalances(rows, options.clock()) };
+      return { ...facts, ...decodeBalances(rows, rowClock()) };
     },
     async listCoins(signal) {
       const { rows, ...facts } = await snapshotRows('/v1/wallet/coin', signal);
-      return { ...facts, ...decodeCoins(rows, options.clock()) };
+      return { ...facts, ...decodeCoins(rows, rowClock()) };
     },
   };
 }

@@ -277,7 +277,18 @@ export const serviceBugs: PlantedBug[] = [
     wrong: 'init says nothing of a page parameter that the service ignores under each usual name',
     in: 'findPageByEffect',
     find: 'isWrong: hasFurtherPages(first)',
-    put: 'isWrong: first === null',
-    caughtBy: 'each usual name of the page is told from one that shows nothing',
+    put: 'isWrong: !hasFurtherPages(first)',
+    caughtBy: 'a service that %s each usual name of the page is told from one that shows nothing',
+  },
+  {
+    id: 'times-by-own-clock',
+    promise: 'Exact',
+    wrong:
+      'the times of rows are checked against the clock of the process, which may be days behind',
+    in: 'createSync',
+    find: 'rowClock: tickets.clock,',
+    put: 'rowClock: systemClock,',
+    caughtBy:
+      'a process whose clock is %i days off stores the times of today, and rejects one of the future',
   },
 ];

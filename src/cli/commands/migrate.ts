@@ -80,7 +80,7 @@ async function requireSameOwner(
   const stored = await readWalletIdentity(ledger.db, ledger.wallet);
   if (stored?.baseUrl === baseUrl && stored.keyFingerprint === keyFingerprint) return;
   await requireNewKey(ledger.db, ledger.wallet, wallet.identity);
-  const client = openClient(context, ledger, wallet);
+  const { client } = openClient(context, ledger, wallet);
   const { signal } = context.shutdown;
   await requireSameWallet({ db: ledger.db, client, signal }, baseUrl);
 }

@@ -1,9 +1,9 @@
-import { systemClock } from '../../kernel/clock.ts';
 import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { printableJson } from '../../kernel/printable-json.ts';
 import { redactValues } from '../../kernel/redact.ts';
 import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
+import { readDatabaseTime } from '../../ledger/connection/read-database-time.ts';
 import { type OpenReject, readOpenRejects } from '../../ledger/transactions/reject-store.ts';
 import { printableText } from '../../service/decoding/printable-text.ts';
 import { retryRejects } from '../../sync/checks/retry-rejects.ts';
@@ -43,7 +43,11 @@ export async function rejectsRetry(
   const { ledger } = await openExistingLedger(context);
   await refuseOtherWallet(context, ledger);
   numberAtEnd(context, ledger);
-  const retried = await retryRejects(ledger, ids.length > 0 ? ids : null, systemClock());
+  const retried = await retryRejects(
+    ledger,
+    ids.length > 0 ? ids : null,
+    await readDatabaseTime(ledger.db),
+  );
   const wanted = { ids: retried.open, hasPayloads: options.json === true };
   const open = readOpen(ledger.db, wanted, context);
   if (options.json) {

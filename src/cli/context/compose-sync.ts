@@ -1,5 +1,4 @@
 import { settingsOfWallet } from '../../config/settings-of-wallet.ts';
-import { systemClock } from '../../kernel/clock.ts';
 import { withFields } from '../../kernel/log.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { claimWallet, requireWallet } from '../../ledger/wallet-identity.ts';
@@ -91,14 +90,17 @@ async function createSync(
     await claimWallet(ledger.db, ledger.wallet, identity);
     isClaimed = true;
   };
-  const client = openClient(context, ledger, wallet, { ...observers, onAccepted: claimOnce });
+  const { client, clock } = openClient(context, ledger, wallet, {
+    ...observers,
+    onAccepted: claimOnce,
+  });
   const { pageSize, order } = settings.lists;
   return {
     ledger,
     client,
     identity,
     log,
-    clock: systemClock,
+    clock,
     settings: {
       pageSize,
       listOrder: order === 'auto' ? null : order,

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { systemClock } from '../../kernel/clock.ts';
+import { type Clock, systemClock } from '../../kernel/clock.ts';
 import type { Ledger } from '../../ledger/connection/connect-ledger.ts';
 import { createTicketSource } from '../../ledger/ticket-source.ts';
 import { redactClient } from '../../service/redact-client.ts';
@@ -16,7 +16,10 @@ export type ClientObservers = Pick<WalletClientOptions, 'onAttempt' | 'onSend'> 
   onPause?: (ms: number) => void;
 };
 
-/** Opens the client of the wallet's service. Its requests take the tickets of the ledger, which all processes share. */
+/**
+ * Opens the client of the wallet's service. Its requests take the tickets of the ledger, which all processes share.
+ * `clock`: the database's clock, which the tickets bring.
+ */
 export function openClient(
   { log, redact, shutdown }: Pick<CommandContext, 'log' | 'redact' | 'shutdown'>,
   ledger: Ledger,
@@ -27,7 +30,7 @@ export function openClient(
     onSend,
     onAccepted,
   }: ClientObservers & Pick<WalletClientOptions, 'onAccepted'> = {},
-): WalletClient {
+): { client: WalletClient; clock: Clock } {
   // Every request in flight adds a listener.
   setMaxListeners(0, shutdown.signal);
   const tickets = createTicketSource(ledger, service);
@@ -43,10 +46,11 @@ export function openClient(
     },
     log,
     clock: systemClock,
+    rowClock: tickets.clock,
     random: Math.random,
     ...(onAccepted ? { onAccepted } : {}),
     ...(onSend ? { onSend } : {}),
     ...(onAttempt ? { onAttempt } : {}),
   });
-  return redactClient(client, redact);
+  return { client: redactClient(client, redact), clock: tickets.clock };
 }
