@@ -115,18 +115,14 @@ export function shareTickets(port: TicketPort, maxRps: number | null): LedgerTic
     void pump();
   };
 
-  const ask = (lane: Lane): Promise<Grant | Deferral> =>
-    new Promise((resolve, reject) => {
-      waiters.add(lane, { resolve, reject });
-      void pump();
-    });
-
   return {
     async take(lane, signal) {
       for (;;) {
         signal?.throwIfAborted();
         const pausesBefore = pauses;
-        const answer = await ask(lane);
+        const served = waiters.wait(lane);
+        void pump();
+        const answer = await served;
         if ('backInMs' in answer) return answer;
         const { goAt, lateAt, ...ticket } = answer;
         const waitMs = goAt - performance.now();
@@ -168,7 +164,8 @@ async function takeGrants(
 function createWaiters() {
   const queues = new Map(lanes.map((lane): [Lane, Waiter[]] => [lane, []]));
   return {
-    add: (lane: Lane, waiter: Waiter) => void queues.get(lane)?.push(waiter),
+    wait: (lane: Lane): Promise<Grant | Deferral> =>
+      new Promise((resolve, reject) => void queues.get(lane)?.push({ resolve, reject })),
     isEmpty: () => [...queues.values()].every(({ length }) => length === 0),
     /** Takes all callers of the highest lane that has any. */
     takeHighest(): { lane: Lane; served: Waiter[] } | undefined {

@@ -40,8 +40,8 @@ const missing =
 
 /**
  * Runs `wallet-ledger init`: finds out the signature, parameter names and page size of the service, and writes the
- * settings. Resolves to 0, to 2 for a wrong value, an existing file or a page parameter that the operator has to name, or
- * to 4 if the service fails.
+ * settings. Resolves to 0, to 2 for a wrong value, an existing file or a page parameter that the operator has to
+ * name, or to 4 if the service fails.
  */
 export async function init(options: InitOptions): Promise<number> {
   let redact: Redactor = createRedactor([]);
