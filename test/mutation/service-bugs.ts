@@ -285,7 +285,7 @@ export const serviceBugs: PlantedBug[] = [
     promise: 'Exact',
     wrong:
       'the times of rows are checked against the clock of the process, which may be days behind',
-    in: 'createSync',
+    in: 'openClient',
     find: 'rowClock: tickets.clock,',
     put: 'rowClock: systemClock,',
     caughtBy:
