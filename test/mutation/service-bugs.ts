@@ -286,9 +286,9 @@ export const serviceBugs: PlantedBug[] = [
     wrong:
       'the times of rows are checked against the clock of the process, which may be days behind',
     in: 'openClient',
-    find: 'rowClock: tickets.clock,',
+    find: 'rowClock: () => Math.max(systemClock(), tickets.clock()),',
     put: 'rowClock: systemClock,',
     caughtBy:
-      'a process whose clock is %i days off stores the times of today, and rejects one of the future',
+      'a process whose clock is days behind stores the times of today, and rejects one of the future',
   },
 ];

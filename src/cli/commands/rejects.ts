@@ -1,3 +1,4 @@
+import { systemClock } from '../../kernel/clock.ts';
 import { countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import { printableJson } from '../../kernel/printable-json.ts';
@@ -46,7 +47,7 @@ export async function rejectsRetry(
   const retried = await retryRejects(
     ledger,
     ids.length > 0 ? ids : null,
-    await readDatabaseTime(ledger.db),
+    Math.max(systemClock(), await readDatabaseTime(ledger.db)),
   );
   const wanted = { ids: retried.open, hasPayloads: options.json === true };
   const open = readOpen(ledger.db, wanted, context);

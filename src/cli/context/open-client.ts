@@ -46,7 +46,8 @@ export function openClient(
     },
     log,
     clock: systemClock,
-    rowClock: tickets.clock,
+    // The later of both clocks: a good row keeps its time while one of them is right.
+    rowClock: () => Math.max(systemClock(), tickets.clock()),
     random: Math.random,
     ...(onAccepted ? { onAccepted } : {}),
     ...(onSend ? { onSend } : {}),
