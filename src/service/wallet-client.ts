@@ -29,8 +29,8 @@ import {
 } from './transport/call-service.ts';
 
 /**
- * `rowClock`: the clock against which times of rows are checked; default: `clock`. A wrong clock of this machine must not
- * reject them.
+ * `rowClock`: the clock against which times of rows are checked; default: `clock`. A wrong clock of this machine must
+ * not reject them.
  */
 export type WalletClientOptions = TransportOptions & { paramNames: ParamNames; rowClock?: Clock };
 
