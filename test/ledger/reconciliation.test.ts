@@ -29,7 +29,7 @@ type Row = { is_explained: boolean; explanation: string | null; open_amount: str
 let observation = 10;
 
 /** The little wallet holds 9.98 ETH and 70 USDT. */
-async function reconciled(symbol: string, reported: { ETH?: string; USDT?: string }) {
+async function reconciled(symbol: string, reported: Record<string, string | null>) {
   const held = { ETH: '9.98', USDT: '70', ...reported };
   const records = Object.entries(held).map(([coin, amount]) => balance(coin, amount));
   observation += 1;
@@ -140,6 +140,24 @@ test.each([
   expect(await reconciled('USDT', { USDT: '69' })).toMatchObject({ is_explained: false });
   await query(change);
   expect(await reconciled('USDT', { USDT: '69' })).toEqual({
+    is_explained: true,
+    explanation,
+    open_amount: openAmount,
+  });
+});
+
+test.each([
+  [
+    'a balance that could not be read',
+    null,
+    'open rejects: 1, of which an amount is not known',
+    null,
+  ],
+  ['a balance of 0', '0', null, '0'],
+])('no transactions and %s', async (_, balanceRead, explanation, openAmount) => {
+  if (balanceRead === null)
+    await query(reject(`'balance-list', null, 'balance', '{"symbol":"DOGE","balance":"x"}'`));
+  expect(await reconciled('DOGE', { DOGE: balanceRead })).toEqual({
     is_explained: true,
     explanation,
     open_amount: openAmount,

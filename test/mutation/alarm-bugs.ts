@@ -156,4 +156,13 @@ export const alarmBugs: PlantedBug[] = [
     put: "!onFailure || !isOfService(error) || name !== ''",
     caughtBy: 'compared results are returned although the service answers one part with HTTP 500',
   },
+  {
+    id: 'unread-balance-agrees',
+    promise: 'Honest',
+    wrong: 'a coin whose balance could not be read agrees to the digit with no transactions',
+    in: 'unread_balances.sql',
+    find: 'w.difference = 0 AND (w.is_unread OR w.open_amount IS NOT NULL)',
+    put: 'w.difference = 0',
+    caughtBy: 'no transactions and %s',
+  },
 ];

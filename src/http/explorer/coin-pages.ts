@@ -48,7 +48,8 @@ function judgement({
   explanation,
 }: Pick<CoinRow, 'difference' | 'isExplained' | 'explanation'>): Html {
   if (difference === null) return html`<span class="soft">not compared yet</span>`;
-  if (/^-?0(\.0*)?$/.test(difference)) return html`<span class="good">✓ to the digit</span>`;
+  if (/^-?0(\.0*)?$/.test(difference) && explanation === null)
+    return html`<span class="good">✓ to the digit</span>`;
   const words = html`<span class="soft">${foreign(explanation ?? '')}</span>`;
   return isExplained
     ? html`<span class="good">✓ explained</span> ${words}`
