@@ -126,8 +126,8 @@ export class ListModel {
   taken: Answer[] = [];
   /** Number of them that are covered by the stored state of the ledger. */
   remembered = 0;
-  /** States of the list behind refusals and pages of another size, each with the number of answers taken before. */
-  glimpses: { taken: number; shown: Version }[] = [];
+  /** Refusals and pages of another size, each with the number of answers taken before. A refusal has no total. */
+  glimpses: { taken: number; answer: Answer }[] = [];
   /** First pages that another process stored during a pass. */
   storedLooks = 0;
   #script: Happening[] = [];
@@ -488,9 +488,10 @@ export class ListModel {
       const facts = answered.get(page);
       answered.delete(page);
       if (!facts) throw new Error('the model lost a page');
-      if (!this.#refused.delete(facts.observation))
+      if (!this.#refused.has(facts.observation))
         return this.#take({ ...facts, isFresh: !wasAhead });
       this.#glimpse(facts.observation);
+      this.#refused.delete(facts.observation);
       if (page <= upTo) throw new LedgerError('service-refused', 'there is no such page');
       return { ...facts, ...noPage, isFresh: !wasAhead };
     };
@@ -510,7 +511,9 @@ export class ListModel {
   #glimpse(observation: number): void {
     const answer = this.#answers.get(observation);
     this.#answers.delete(observation);
-    if (answer) this.glimpses.push({ taken: this.taken.length, shown: answer.shown });
+    if (!answer) return;
+    const total = this.#refused.has(observation) ? null : answer.total;
+    this.glimpses.push({ taken: this.taken.length, answer: { ...answer, total } });
   }
 
   #ranks(): Ranks<ShownPage> {

@@ -92,7 +92,9 @@ export class ProofJudge {
     // A short page that ends exactly where the total says is the end of the list for every reader.
     const hidden = new Set(answers.flatMap((answer) => [...answer.hidden, ...answer.cutOff]));
     const glimpses = this.model.glimpses.filter(({ taken }) => taken >= from);
-    const others = new Set([...answers, ...glimpses].map(({ shown }) => shown));
+    const others = new Set(
+      [...answers, ...glimpses.map(({ answer }) => answer)].map(({ shown }) => shown),
+    );
     for (const key of first.shown.keys) {
       const isThroughout = [...others].every(({ keys }) => keys.has(key));
       if (isThroughout && !hidden.has(key) && !this.model.world.ledger.has(key))
@@ -126,9 +128,10 @@ export class ProofJudge {
   /** Rows are about to be marked as gone. */
   checkUnlisted(keys: string[]): void {
     this.figures.unlisted += keys.length;
+    const { taken, glimpses } = this.model;
+    const glimpsesAfter = (index: number) => glimpses.filter((each) => each.taken === index + 1);
     for (const key of keys) {
       if (!this.model.list.has(key)) continue;
-      const { taken } = this.model;
       let absent = 0;
       for (let index = taken.length - 1; index >= 0; index -= 1) {
         const answer = taken[index];
@@ -136,7 +139,9 @@ export class ProofJudge {
         const isDue = answer.due.includes(key);
         if (isDue && !answer.hidden.includes(key)) break;
         const isCutOff = answer.cutOff.includes(key);
-        const isPassed = hasSlipped(key, taken[index - 1], answer);
+        const isPassed =
+          hasSlipped(key, taken[index - 1], answer) ||
+          glimpsesAfter(index).some((next) => hasSlipped(key, answer, next.answer));
         if (isDue || isCutOff || isPassed || !answer.shown.keys.has(key)) absent += 1;
       }
       if (absent < 2) this.#violate(`${key} is listed and was marked as gone`);
