@@ -1,4 +1,4 @@
-import { isProven } from '../../src/sync/list/list-state.ts';
+import { isOrdered, isProven } from '../../src/sync/list/list-state.ts';
 import type { Answer, ListModel } from './list-model.ts';
 import type { Version } from './service-list.ts';
 
@@ -144,8 +144,23 @@ export class ProofJudge {
           glimpsesAfter(index).some((next) => hasSlipped(key, answer, next.answer));
         if (isDue || isCutOff || isPassed || !answer.shown.keys.has(key)) absent += 1;
       }
-      if (absent < 2) this.#violate(`${key} is listed and was marked as gone`);
+      if (absent < 2 && !this.#isOutOfPlace(key))
+        this.#violate(`${key} is listed and was marked as gone`);
     }
+  }
+
+  /**
+   * The pages so far have seemed to be in the order of time, and the row's place contradicts its time. Nobody searches
+   * it where it is.
+   */
+  #isOutOfPlace(key: string): boolean {
+    const { list, stored } = this.model;
+    if (stored.isOrderFixed || !isOrdered(stored)) return false;
+    const rows = list.listing(list.current, 0);
+    const place = rows.findIndex((row) => row.key === key);
+    const time = rows[place]?.time ?? 0;
+    const sign = stored.listOrder === 'newest-first' ? 1 : -1;
+    return rows.some((other, index) => sign * (other.time - time) * (index - place) > 0);
   }
 
   /** The total that the ledger trusts was the number of rows that the list showed. */
