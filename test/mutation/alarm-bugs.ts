@@ -165,4 +165,15 @@ export const alarmBugs: PlantedBug[] = [
     put: 'w.difference = 0',
     caughtBy: 'no transactions and %s',
   },
+  {
+    id: 'moved-balance-equal',
+    promise: 'Honest',
+    wrong:
+      'verify calls balances equal that it does not judge, because transactions may have moved them',
+    in: 'comparisonOf',
+    find: 'moved: differing(true)',
+    put: 'moved: differing(true).slice(0, 0)',
+    caughtBy:
+      'verify does not call a balance equal that transactions may have moved, and a repair reads it again',
+  },
 ];

@@ -134,7 +134,7 @@ function failedLine({ name, error }: FailedPart): string {
 }
 
 function toText(drift: Drift): string {
-  const { name, compared, missing, different, extra, unmet, unshown, repaired } = drift;
+  const { name, compared, missing, different, moved, extra, unmet, unshown, repaired } = drift;
   const { unstorable, unreadable, onPageZero } = drift;
   const unseen =
     unmet.length > 0 ? `, ${unmet.length} that the list did not show while it was read` : '';
@@ -145,14 +145,16 @@ function toText(drift: Drift): string {
       ? `, ${unreadable.length} with values that could not be read (wallet-ledger rejects shows why)`
       : '';
   const early = onPageZero > 0 ? `, ${onPageZero} that only page 0 shows` : '';
+  const moving = moved.length > 0 ? `, ${movedWords(moved.length)}` : '';
   const verdict =
     driftCount(drift) === 0
       ? verdictOfEqual(drift)
-      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${unread}${early}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
+      : `${missing.length} missing, ${different.length} different, ${extra.length} extra${unseen}${lacked}${unread}${early}${moving}${repaired > 0 ? `, ${repaired} repaired` : ''}`;
   const lines = [
     `${name}: ${countWords(compared)} compared, ${verdict}`,
     ...named('missing', missing),
     ...named('different', different.map(describeDifference)),
+    ...named('not judged', moved.map(describeDifference)),
     ...named('extra', extra),
     ...named('not shown', unmet),
     ...named('could not be read', unreadable.map(describeUnreadable)),
@@ -162,9 +164,14 @@ function toText(drift: Drift): string {
 }
 
 /** Returns the verdict on a list without a difference. Rows that were not read may differ. */
-function verdictOfEqual({ unshown, isEndRefused }: Drift): string {
+function verdictOfEqual({ moved, unshown, isEndRefused }: Drift): string {
+  if (moved.length > 0) return `equal except ${movedWords(moved.length)}`;
   if (isEndRefused) return 'no difference up to the page that the service refused';
   return unshown > 0 ? 'equal to what the list shows' : 'equal';
+}
+
+function movedWords(count: number): string {
+  return `${count} that may have moved since the ledger read ${count === 1 ? 'it' : 'them'}`;
 }
 
 function unshownLine(count: number, onPageZero: number): string {

@@ -7,17 +7,21 @@ import { balances, coins } from '../own-tables.ts';
 import { differenceOf, type RowDifference, type UnreadableFields } from '../row-difference.ts';
 import { assetKey } from './store-snapshot.ts';
 
-/** Result of a comparison. Keys have the form slip44/symbol/contract. */
+/**
+ * Result of a comparison. Keys have the form slip44/symbol/contract. `moved`: rows whose amounts differ, and whose
+ * transactions may have changed them since the ledger read them.
+ */
 export type SnapshotComparison = {
   missing: string[];
   different: RowDifference[];
+  moved: RowDifference[];
   extra: string[];
   unreadable: UnreadableFields[];
 };
 
 /**
- * Compares the service's balances with the ledger's. A null of the service is no difference. Ignores the
- * amounts of a coin with a transaction that is not final or changed after the balance was written, and all amounts with
+ * Compares the service's balances with the ledger's. A null of the service is no difference. The amounts of a coin may
+ * have moved if it has a transaction that is not final or changed after the balance was written, and all amounts with
  * `isWalletMoving`; the next poll brings those amounts.
  */
 export async function compareBalances(
@@ -33,9 +37,10 @@ select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('ke
        b.observation is not null as ${out('isKnown', truth)}, i.is_named is not null as ${out('isNamed', truth)},
        array_remove(array[
          case when i.decimals is distinct from b.decimals and i.decimals is not null then 'decimals' end,
-         case when i.balance is distinct from b.balance and i.balance is not null and not is_moving then 'balance' end,
-         case when i.frozen is distinct from b.frozen and i.frozen is not null and not is_moving then 'frozen' end
+         case when i.balance is distinct from b.balance and i.balance is not null then 'balance' end,
+         case when i.frozen is distinct from b.frozen and i.frozen is not null then 'frozen' end
        ], null) as ${out('fields', listOf(text))},
+       coalesce(is_moving, false) as ${out('isMoving', truth)},
        json_build_object('balance', b.balance::text, 'frozen', b.frozen::text,
                          'decimals', b.decimals::text)::text as ${out('ledger', text)},
        json_build_object('balance', i.balance::text, 'frozen', i.frozen::text,
@@ -60,6 +65,7 @@ with incoming as (
 )
 select concat_ws('/', slip44, symbol, nullif(contract_address, '')) as ${out('key', text)},
        c.observation is not null as ${out('isKnown', truth)}, i.is_named is not null as ${out('isNamed', truth)},
+       false as ${out('isMoving', truth)},
        array_remove(array[
          case when i.name is distinct from c.name and i.name is not null then 'name' end,
          case when i.decimals is distinct from c.decimals and i.decimals is not null then 'decimals' end,
@@ -79,21 +85,34 @@ type Row = {
   key: string;
   isKnown: boolean;
   isNamed: boolean;
+  isMoving: boolean;
   fields: string[];
   ledger: string;
   service: string;
 };
 
+/** Fields that transactions change. */
+const amounts = new Set(['balance', 'frozen']);
+
 function comparisonOf(rows: Row[], records: (BalanceRecord | CoinRecord)[]): SnapshotComparison {
   const unreadableOf = new Map(
     records.map((record) => [keyOf(record), record.unreadable?.map(columnOf) ?? []]),
   );
+  const known = rows.filter((row) => row.isKnown && row.isNamed);
+  const differing = (ofMoving: boolean) =>
+    known
+      .map(({ key, isMoving, fields, ...row }) => ({
+        ...row,
+        orderNo: key,
+        fields: fields.filter((field) => (isMoving && amounts.has(field)) === ofMoving),
+      }))
+      .filter(({ fields }) => fields.length > 0)
+      .map(differenceOf);
   return {
     missing: rows.filter((row) => !row.isKnown).map(({ key }) => key),
     extra: rows.filter((row) => !row.isNamed).map(({ key }) => key),
-    different: rows
-      .filter((row) => row.isKnown && row.isNamed && row.fields.length > 0)
-      .map(({ key, ...row }) => differenceOf({ orderNo: key, ...row })),
+    different: differing(false),
+    moved: differing(true),
     unreadable: rows
       .map(({ key, ledger }) => {
         const held = JSON.parse(ledger) as Record<string, string | null>;

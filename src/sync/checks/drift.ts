@@ -1,11 +1,13 @@
 import type { Comparison } from '../../ledger/lists/verify-store.ts';
-import type { UnreadableFields } from '../../ledger/row-difference.ts';
+import type { RowDifference, UnreadableFields } from '../../ledger/row-difference.ts';
 
 /** Differences of one list or snapshot from the service's, and what its comparison could not show. */
 export type Drift = Comparison & {
   name: string;
   compared: number;
   extra: string[];
+  /** Balances that differ and may have moved since the ledger read them; no drift, and not judged. */
+  moved: RowDifference[];
   /** Rows of the ledger that no scan met. No scan was complete, so it is unknown if the service lists them. */
   unmet: string[];
   /** Rows that the service counts and did not show: missing ones, or a wrong total. */
@@ -32,6 +34,7 @@ export function emptyDrift(name: string): Drift {
     compared: 0,
     missing: [],
     different: [],
+    moved: [],
     extra: [],
     unmet: [],
     unshown: 0,

@@ -174,9 +174,9 @@ async function withRepair(
   repair: () => Promise<unknown>,
 ): Promise<Drift> {
   const repairable = driftCount(drift) - unrepairableCount(drift);
-  if (!isRepair || repairable === 0) return drift;
+  if (!isRepair || repairable + drift.moved.length === 0) return drift;
   await repair();
   // An answer with a row that cannot be stored may lack others, so no row counts as removed.
   const kept = drift.unstorable > 0 ? drift.extra.length : 0;
-  return { ...drift, repaired: repairable - kept };
+  return { ...drift, moved: [], repaired: repairable - kept };
 }
