@@ -38,6 +38,9 @@ export type ShownPage = PageFacts;
 
 /** An answer with the facts about it that only the model knows. */
 export type Answer = {
+  observation: number;
+  /** Another process has read and stored it. */
+  isLook: boolean;
   total: number | null;
   shown: Version;
   /** Keys of rows that belong on the page and are missing. */
@@ -290,7 +293,7 @@ export class ListModel {
     const timeOf = new Map(datedKeys.map((key, index) => [key, times[index] ?? null]));
     for (const key of keys) ledger.store(this.index, key, timeOf.get(key) ?? null);
     // A kill of the pass does not undo it.
-    this.taken.splice(this.remembered, 0, answer);
+    this.taken.splice(this.remembered, 0, { ...answer, isLook: true });
     this.remembered += 1;
     this.storedLooks += 1;
     this.stored = { ...this.stored, ...this.#counts() };
@@ -325,6 +328,8 @@ export class ListModel {
     // Some services answer 0 behind the end, so a total of 0 there is no evidence from any service.
     const isSilent = rows.length + unstorable === 0 && page > 1 && total === 0;
     this.#answers.set(observation, {
+      observation,
+      isLook: false,
       total: isSilent ? null : total,
       shown,
       hidden,

@@ -176,12 +176,8 @@ export class ProofJudge {
   /** Rows vanished, and the totals of the answers before and after do not show exactly that. */
   isMisled(): boolean {
     const { taken, remembered } = this.model;
-    for (let index = Math.max(1, this.#cleanFrom); index < remembered; index += 1) {
-      const before = taken[index - 1];
-      const after = taken[index];
-      if (before && after && isMisleading(before, after)) return true;
-    }
-    return false;
+    const answers = taken.slice(Math.max(0, this.#cleanFrom - 1), remembered);
+    return isMisleadingCourse(answers) || isMisleadingCourse(inOrderOfRequests(answers));
   }
 
   /** Alternating pages of two replicas miss a row; only correct totals show it. */
@@ -207,6 +203,23 @@ export class ProofJudge {
   #violate(what: string): void {
     if (this.violations.length < 5) this.violations.push(`list ${this.model.index}: ${what}`);
   }
+}
+
+function isMisleadingCourse(answers: Answer[]): boolean {
+  return answers.some((after, index) => {
+    const before = answers[index - 1];
+    return before !== undefined && isMisleading(before, after);
+  });
+}
+
+/** Puts the looks of other processes, which are stored before what a pass has read meanwhile, where they were requested. */
+function inOrderOfRequests(answers: Answer[]): Answer[] {
+  const ordered = answers.filter(({ isLook }) => !isLook);
+  for (const look of answers.filter(({ isLook }) => isLook)) {
+    const before = ordered.findLastIndex(({ observation }) => observation < look.observation);
+    ordered.splice(before + 1, 0, look);
+  }
+  return ordered;
 }
 
 function isMisleading(before: Answer, after: Answer): boolean {
