@@ -138,6 +138,14 @@ describe('an answer', () => {
     }
   });
 
+  it('of a cache (HTTP 304) is not called a redirect, and the error says what to do', async () => {
+    service.answer(reply(304));
+    const { client } = await makeClient(service.baseUrl);
+    const failure = client.listTransactions(query);
+    await expect(failure).rejects.toThrow(/HTTP 304 .*a cache .*Let it pass all requests on/);
+    await expect(failure).rejects.not.toThrow(/redirects/);
+  });
+
   it.each([
     ['deep nesting', `{"code":0,"data":{"list":[${'['.repeat(200_000)}${']'.repeat(200_000)}]}}`],
     [

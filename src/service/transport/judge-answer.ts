@@ -55,6 +55,11 @@ export function judgeAnswer(
 function judgeStatus(answer: AnswerToVerify, now: number): Failure {
   const { status, headers } = answer;
   const said = describeAnswer(answer);
+  if (status === 304) {
+    const message =
+      'HTTP 304 (Not Modified) has no content: a cache between this program and the service answered. Let it pass all requests on to the service';
+    return { code: 'service-unreachable', message, isRetryable: true };
+  }
   if (isRedirect(status)) {
     const target = printableText(headers.get('location') ?? 'nowhere');
     // Following the redirect would send the three headers to another address, with a signature for this one.
