@@ -35,7 +35,7 @@ const details: Array<[fields: Record<string, string>, stored: object, rejected: 
   [{ fee: '0.12345678901234567890123' }, { fee: '0.12345678901234567890123' }, []],
   [{ fee: 'null', confirmNum: '""' }, { fee: null, confirm_num: null }, []],
   [{ confirmNum: '2147483648' }, { fee: '0.10', confirm_num: null }, ['confirmNum']],
-  [{ feeSymbol: `"E${escapedNul}"` }, { fee_symbol: 'E\ufffd' }, ['feeSymbol']],
+  [{ feeSymbol: `"E${escapedNul}"` }, { fee_symbol: null }, ['feeSymbol']],
   [
     { feeSymbol: '{}', amount: '"NaN"' },
     { fee_symbol: null, amount: '1.50' },

@@ -21,19 +21,35 @@ function withBadBytes(data: unknown): Buffer {
 
 describe('bytes that are not UTF-8', () => {
   it('cost one field of one row, or the row if they are in its key, and never the page', async () => {
-    const rows = [row('a'), { ...row('b'), symbol: 'E~TH' }, row('c~'), row('d')];
+    const rows = [row('a'), { ...row('b'), state: 'E~TH' }, row('c~'), row('d')];
     service.answer((_seen, response) => send(response, 200, withBadBytes(pageOf(rows))));
     const page = await listOf();
     expect(page).toMatchObject({ listed: 4, totalSize: 4 });
     expect(page.records).toMatchObject([
       { orderNo: 'a', symbol: 'ETH' },
-      { orderNo: 'b', symbol: 'E\uFFFDTH' },
+      { orderNo: 'b', state: 'E\uFFFDTH' },
       { orderNo: 'd' },
     ]);
     expect(page.rejects).toMatchObject([
-      { orderNo: 'b', field: 'symbol', reason: expect.stringContaining('(replaced)') },
+      { orderNo: 'b', field: 'state', reason: expect.stringContaining('(replaced)') },
       { orderNo: null, field: 'orderNo' },
     ]);
+  });
+
+  it('never make one coin, address, hash or request of two', async () => {
+    const fields = ['symbol', 'txHash', 'fromAddress', 'toAddress', 'requestId'];
+    const odd = Object.fromEntries(fields.map((field) => [field, 'E~TH']));
+    service.answer((_seen, response) =>
+      send(response, 200, withBadBytes(pageOf([{ ...row('a'), ...odd }]))),
+    );
+    const { records, rejects } = await listOf();
+    expect(records).toMatchObject([Object.fromEntries(fields.map((field) => [field, null]))]);
+    expect(rejects.map(({ field }) => field).sort()).toEqual([...fields].sort());
+    service.answer((_seen, response) =>
+      send(response, 200, withBadBytes({ ...row('a'), feeSymbol: 'E~TH' })),
+    );
+    const { client } = await makeClient(service.baseUrl);
+    expect((await client.getTransaction('a')).records).toMatchObject([{ feeSymbol: null }]);
   });
 
   it('cause a new request first, because they may be a transmission error', async () => {
@@ -64,6 +80,49 @@ describe('bytes that are not UTF-8', () => {
     });
     expect(service.seen).toHaveLength(1);
   });
+});
+
+describe('a declared charset', () => {
+  const declaring = (charset: string, bytes: Buffer) => {
+    const headers = { 'content-type': `application/json; charset=${charset}` };
+    service.answer((_seen, response) => send(response, 200, bytes, headers));
+  };
+  const text = textOf(
+    pageOf([
+      { ...row('Ä1'), symbol: 'Ä' },
+      { ...row('Ö1'), symbol: 'Ö' },
+    ]),
+  );
+
+  it.each([
+    ['iso-8859-1', Buffer.from(text, 'latin1')],
+    ['"ISO-8859-1"', Buffer.from(text, 'latin1')],
+    ['utf-16le', Buffer.from(text, 'utf16le')],
+    ['UTF-8', Buffer.from(text)],
+    ['unheard-of', Buffer.from(text)],
+  ])('(%s) keeps two symbols apart', async (charset, bytes) => {
+    declaring(charset, bytes);
+    const { records, rejects } = await listOf();
+    expect(service.seen).toHaveLength(1);
+    expect(rejects).toEqual([]);
+    expect(records).toMatchObject([
+      { orderNo: 'Ä1', symbol: 'Ä' },
+      { orderNo: 'Ö1', symbol: 'Ö' },
+    ]);
+  });
+
+  it.each(['unheard-of', 'euc-kr'])(
+    '(%s) that does not fit costs only the field',
+    async (charset) => {
+      declaring(charset, withBadBytes(pageOf([{ ...row('a'), symbol: 'E~' }, row('b')])));
+      const { records, rejects } = await listOf();
+      expect(records).toMatchObject([
+        { orderNo: 'a', symbol: null },
+        { orderNo: 'b', symbol: 'ETH' },
+      ]);
+      expect(rejects).toMatchObject([{ orderNo: 'a', field: 'symbol' }]);
+    },
+  );
 });
 
 describe('a bare NaN, Infinity or -Infinity', () => {

@@ -15,6 +15,7 @@ import {
 import {
   readAmount,
   readCount,
+  readIdentity,
   readKey,
   readOptionalDecimal,
   readText,
@@ -28,11 +29,11 @@ import { extraText, payloadText } from './json-text.ts';
  */
 const listFields: FieldTable<Omit<TransactionRecord, 'extra'>> = {
   orderNo: { from: 'orderNo', read: readKey, isKey: true },
-  requestId: { from: 'requestId', read: readText },
-  symbol: { from: 'symbol', read: readText },
-  txHash: { from: 'txHash', read: readText },
-  fromAddress: { from: 'fromAddress', read: readText },
-  toAddress: { from: 'toAddress', read: readText },
+  requestId: { from: 'requestId', read: readIdentity },
+  symbol: { from: 'symbol', read: readIdentity },
+  txHash: { from: 'txHash', read: readIdentity },
+  fromAddress: { from: 'fromAddress', read: readIdentity },
+  toAddress: { from: 'toAddress', read: readIdentity },
   amount: { from: 'amount', read: readAmount },
   type: { from: 'type', read: readText },
   state: { from: 'state', read: readText },
@@ -43,7 +44,7 @@ const detailFields: FieldTable<Omit<TransactionDetailRecord, 'extra'>> = {
   ...listFields,
   confirmNum: { from: 'confirmNum', read: readCount },
   fee: { from: 'fee', read: readOptionalDecimal },
-  feeSymbol: { from: 'feeSymbol', read: readText },
+  feeSymbol: { from: 'feeSymbol', read: readIdentity },
 };
 
 // Includes the detail's names for list rows too, because the detail brings their values.

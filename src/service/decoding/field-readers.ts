@@ -24,9 +24,10 @@ const dayMs = 86_400_000;
 const integerText = /^(?:\d{1,15}|-[1-9]\d{0,14})$/;
 const decimalText = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 const decimalLengthMax = 60;
+const notStorable = 'text with characters that cannot be stored';
 
-/** Reads text; empty text is null, and a number becomes its digits. */
-export const readText: FieldReader<string | null> = (value) => {
+/** Reads text that identifies something; empty text is null, and a number becomes its digits. */
+export const readIdentity: FieldReader<string | null> = (value) => {
   const text = textOf(value);
   if (text === null || text === '') return null;
   if (text === undefined) return new Unreadable(null, `${kindOf(value)}, not text`);
@@ -34,11 +35,16 @@ export const readText: FieldReader<string | null> = (value) => {
   if (isLongerThan(text, limits.textBytes.max)) {
     return new Unreadable(null, `longer than ${limits.textBytes.max} bytes`);
   }
-  if (isStorableText(text)) return text;
-  return new Unreadable(
-    toStorableText(text),
-    'text with characters that cannot be stored (replaced)',
-  );
+  // Replaced characters would make one asset, address or hash of several.
+  return isStorableText(text) ? text : new Unreadable(null, notStorable);
+};
+
+/** Reads text that only describes, as `readIdentity`, but replaces characters that cannot be stored. */
+export const readText: FieldReader<string | null> = (value, now) => {
+  const read = readIdentity(value, now);
+  return read instanceof Unreadable && read.reason === notStorable
+    ? new Unreadable(toStorableText(String(value)), `${notStorable} (replaced)`)
+    : read;
 };
 
 /** Reads a required decimal, with the service's own digits. */
@@ -114,9 +120,7 @@ function keyReader(bytesMax: number): FieldReader<string | null> {
       return new Unreadable(null, `${kindOf(value)}, not text`);
     }
     if (isLongerThan(text, bytesMax)) return new Unreadable(null, `longer than ${bytesMax} bytes`);
-    if (!isStorableText(text))
-      return new Unreadable(null, 'text with characters that cannot be stored');
-    return text;
+    return isStorableText(text) ? text : new Unreadable(null, notStorable);
   };
 }
 

@@ -133,12 +133,15 @@ export class ReadResponse extends Response {
   }
 
   /**
-   * Throws service-malformed for bytes that are not UTF-8. With `isLenient` it replaces them by lone surrogates, which
-   * mark the row; the field's reader then replaces those.
+   * Reads the bytes in the charset that the answer declares, otherwise as UTF-8. Throws service-malformed for bytes
+   * that are neither. With `isLenient` it replaces them by lone surrogates, which mark the row; no field's reader
+   * stores those.
    */
   override readonly text = async (): Promise<string> => {
     const isLarge = this.#bytes.length > largeLength;
     if (isLarge) await breathe();
+    const declared = inCharset(this.#bytes, this.headers.get('content-type') ?? '');
+    if (declared !== null) return declared;
     if (isUtf8(this.#bytes)) return textOf(this.#bytes);
     if (!this.#isLenient) throw notText();
     const text = textOf(this.#bytes);
@@ -149,6 +152,17 @@ export class ReadResponse extends Response {
 
 function textOf(bytes: Buffer): string {
   return bytes.toString().replace(/^\uFEFF/, '');
+}
+
+/** Returns the text in the charset of a content type; null for UTF-8, an unknown charset, and bytes outside it. */
+function inCharset(bytes: Buffer, contentType: string): string | null {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+  if (/^utf-?8$/i.test(charset)) return null;
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 /** Replaces code units in a loop: `replaceAll` takes 2 s for 8 MiB of them. */
