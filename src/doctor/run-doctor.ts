@@ -92,7 +92,14 @@ async function checkOneWallet(
       : describePools(settings.pools.chains, wallet, isOnly),
   ]);
   const ledger = opened?.forWallet(wallet) ?? null;
-  const tickets = ledger ? createTicketSource(ledger, service) : createClockTickets(clock, service);
+  let isPauseKnown = false;
+  const onPaused = (msLeft: number) => {
+    if (!isPauseKnown) onFindings([pausedFinding(msLeft)]);
+    isPauseKnown = true;
+  };
+  const tickets = ledger
+    ? createTicketSource(ledger, service, onPaused)
+    : createClockTickets(clock, service);
   if (ledger) onFindings(await guardedFindings('wallet', () => checkWallet(ledger, service, env)));
   const { onTrying = () => undefined } = options;
   const shared = { service, settings, env, isTryingVariants, onTrying, log, clock, signal };
@@ -102,6 +109,12 @@ async function checkOneWallet(
     signal.throwIfAborted();
     onFindings([failedFinding('service', thrown)]);
   }
+}
+
+/** Says why nothing follows for a while. */
+function pausedFinding(msLeft: number): Finding {
+  const seen = `the service asked to wait (429), ${Math.ceil(msLeft / 1_000)} s to go`;
+  return warningFinding('pause', seen, 'wait: this command sends its requests then');
 }
 
 /** Says which pools are kept: without any, the address list stays empty, which looks like a fault. */

@@ -9,7 +9,7 @@ import {
   type Ticket,
   type TicketSource,
 } from '../kernel/ticket.ts';
-import type { Ledger } from './connection/connect-ledger.ts';
+import type { Ledger, LedgerDb } from './connection/connect-ledger.ts';
 import { readDatabaseTime } from './connection/read-database-time.ts';
 import { disturbHomeSince } from './home-store.ts';
 import { type TicketMoments, type WatchedClock, watchClock } from './watch-clock.ts';
@@ -28,6 +28,8 @@ export type TicketPort = {
   /** Returns up to `count` tickets, in the order of their slots; a row without numbers follows if they are fewer. */
   take(count: number, lane: Lane): Promise<AnswerRow[]>;
   pause(ms: number): Promise<void>;
+  /** Returns the milliseconds left of a pause that the service asked for, of any process; 0 or less without one. */
+  pausedMs(): Promise<number>;
   /** Returns the database's clock in milliseconds. */
   clock(): Promise<number>;
   /** Marks the database as moved, unless a move was healed after `sinceMs`, a time of the database's clock. */
@@ -39,6 +41,13 @@ export type TicketPort = {
  * more.
  */
 const tripsMax = 2;
+
+/** Shortest wait for which it is worth a statement to find out if it is a pause. */
+const noticedWaitMs = 1_000;
+
+/** Called before a wait for a pause that the service asked for, of this or any other process. */
+export type OnPaused = (msLeft: number) => void;
+
 /**
  * Returns tickets of the ledger's wallet from `ledger.take_tickets`. Requests of the same event loop turn share one
  * round trip, as do those that wait while `tripsMax` trips are in progress. So the database sees few statements for any
@@ -47,6 +56,7 @@ const tripsMax = 2;
 export function createTicketSource(
   { db }: Ledger,
   { maxRps, nonceUnit }: { maxRps: number | null; nonceUnit: 'ms' | 'us' },
+  onPaused?: OnPaused,
 ): LedgerTickets {
   const port: TicketPort = {
     async take(count, lane) {
@@ -59,14 +69,27 @@ export function createTicketSource(
     async pause(ms) {
       await db.execute(sql`select ledger.pause_requests(${ms}::double precision)`);
     },
+    pausedMs: () => readPausedMs(db),
     clock: () => readDatabaseTime(db),
     disturbHome: (reason, sinceMs) => disturbHomeSince(db, reason, sinceMs),
   };
-  return shareTickets(port, maxRps);
+  return shareTickets(port, maxRps, onPaused);
+}
+
+async function readPausedMs(db: LedgerDb): Promise<number> {
+  const { rows } = await db.execute<{ ms: number }>(
+    sql`select (extract(epoch from paused_until - clock_timestamp()) * 1000)::double precision as ms
+          from own.request_tickets where id = 1`,
+  );
+  return rows[0]?.ms ?? 0;
 }
 
 /** Returns the tickets of a port, as `createTicketSource`. */
-export function shareTickets(port: TicketPort, maxRps: number | null): LedgerTickets {
+export function shareTickets(
+  port: TicketPort,
+  maxRps: number | null,
+  onPaused?: OnPaused,
+): LedgerTickets {
   const waiters = createWaiters();
   let isGathering = false;
   let trips = 0;
@@ -81,6 +104,7 @@ export function shareTickets(port: TicketPort, maxRps: number | null): LedgerTic
     try {
       const { grants, deferral, askedMs } = await takeGrants(port, clock, lane, served.length);
       await noticeReturn(grants, askedMs, highestBefore);
+      await noticePause(port, grants[0] ?? deferral, onPaused);
       for (const [index, waiter] of served.entries()) waiter.resolve(grants[index] ?? deferral);
     } catch (error) {
       for (const waiter of served) waiter.reject(error);
@@ -136,6 +160,13 @@ export function shareTickets(port: TicketPort, maxRps: number | null): LedgerTic
     },
     clock: () => clock.now() ?? systemClock(),
   };
+}
+
+/** Distinguishes a pause from the pace of the budget, which only delays the request. */
+async function noticePause(port: TicketPort, first: Grant | Deferral, onPaused?: OnPaused) {
+  const waitMs = 'backInMs' in first ? first.backInMs : first.goAt - performance.now();
+  const leftMs = onPaused && waitMs > noticedWaitMs ? await port.pausedMs() : 0;
+  if (leftMs > 0) onPaused?.(leftMs);
 }
 
 async function takeGrants(

@@ -52,6 +52,22 @@ test('doctor that is stopped ends with 130 and blames no check for it', async ()
   expect(stderr).toContain('wallet-ledger: stopped by SIGINT');
 });
 
+test('a process that waits for a pause of another one says so, with the time to go', async () => {
+  const { env, query } = await withService({ transactions: 50 });
+  const pause = () => query(`select ledger.pause_requests(12000)`);
+  expect((await runProgram(['backfill'], env)).code).toBe(0);
+  await pause();
+  const syncing = startProgram(['sync', 'transactions'], env);
+  await syncing.line(/paused: the service asked to wait \(429\), \d+ s to go/);
+  expect((await syncing.ended).code).toBe(0);
+  await pause();
+  const { code, stdout } = await runProgram(['doctor'], env);
+  expect(stdout).toMatch(
+    /^good +connection: .*\nwarning +pause: the service asked to wait \(429\), 1\d s to go — wait/m,
+  );
+  expect(code).toBe(0);
+}, 90_000);
+
 test('doctor --sign works offline and prints the public key, never the secret', async () => {
   const secret = '6d59626f7ffffa64f8a6b36e9fcc9551b54a1dfebb973606d24578adecebfbaf';
   const publicKey = '02a3c02e0a220a00102b94c093fbea424c49743d47cefddd4a11c1035c92466445';

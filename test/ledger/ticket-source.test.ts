@@ -165,6 +165,23 @@ test('slots and pauses move with a clock that goes back', async () => {
   expect(await waitOf(10)).toBeLessThan(2_200);
 });
 
+test('a pause is named to each process that waits for it, and the pace of the budget is not', async () => {
+  const named: number[] = [];
+  const waiting = (maxRps: number | null) =>
+    createTicketSource(other, { maxRps, nonceUnit: 'ms' }, (msLeft) => void named.push(msLeft));
+  await query(`update ledger.request_tickets set next_slot_at = now() + interval '3 s'`);
+  await takeFirst(waiting(100));
+  expect(named).toEqual([]);
+  await sources(null)[0]?.pause(3_000);
+  await takeFirst(waiting(null));
+  expect(named).toHaveLength(1);
+  expect(named[0]).toBeGreaterThan(2_000);
+  expect(named[0]).toBeLessThanOrEqual(3_000);
+  await sources(null)[0]?.pause(2_000);
+  await waiting(null).take('backlog');
+  expect(named).toHaveLength(2);
+}, 20_000);
+
 test('a process that hung discards its late tickets instead of using them all at once', async () => {
   const maxRps = 50;
   const [source] = sources(maxRps);

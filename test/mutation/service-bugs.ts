@@ -208,6 +208,16 @@ export const serviceBugs: PlantedBug[] = [
     caughtBy: 'go to each lane after three slots of higher ones',
   },
   {
+    id: 'shared-pause-unsaid',
+    promise: 'Honest',
+    wrong: 'a process that waits for a pause of another one does not say why',
+    in: 'noticePause',
+    find: 'leftMs > 0',
+    put: 'leftMs > 3_600_000',
+    caughtBy:
+      'a pause is named to each process that waits for it, and the pace of the budget is not',
+  },
+  {
     id: 'redirect-followed',
     promise: 'Secrets',
     wrong: 'a redirect sends the signed headers to another address',

@@ -107,6 +107,7 @@ class BackoffWorld {
         this.#pausedAt = sim.now();
         this.#pausedBy = owner;
       },
+      pausedMs: async () => this.#pausedUntil - sim.now(),
       clock: async () => sim.now(),
       disturbHome: async (reason) => sim.violate(reason),
     };

@@ -11,7 +11,7 @@ import {
 import type { CommandContext } from './command-context.ts';
 import type { OpenedWallet } from './open-wallet.ts';
 
-/** `onPause`: the service asked this process to wait, in milliseconds. */
+/** `onPause`: the service asked this process or another one of the wallet to wait, in milliseconds. */
 export type ClientObservers = Pick<WalletClientOptions, 'onAttempt' | 'onSend'> & {
   onPause?: (ms: number) => void;
 };
@@ -33,7 +33,7 @@ export function openClient(
 ): { client: WalletClient; clock: Clock } {
   // Every request in flight adds a listener.
   setMaxListeners(0, shutdown.signal);
-  const tickets = createTicketSource(ledger, service);
+  const tickets = createTicketSource(ledger, service, onPause);
   const client = createWalletClient({
     ...service,
     signer,
