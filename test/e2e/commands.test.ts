@@ -98,7 +98,7 @@ test('a wrong secret ends with 4 and does not show it, an unreachable service wi
 }, 90_000);
 
 test('a row that can not be stored at all makes the backfill end with 3', async () => {
-  const { sandbox, env } = await withService({ transactions: 100 });
+  const { sandbox, env, query } = await withService({ transactions: 100 });
   sandbox.world.addRawListRow('deposit', {
     symbol: 'BTC',
     amount: '1',
@@ -114,7 +114,15 @@ test('a row that can not be stored at all makes the backfill end with 3', async 
     code: 3,
     stderr: expect.stringContaining('1 row differs from the service; see the lines above'),
   });
-});
+  await query(`update ledger.transactions set amount = amount + 1
+                where order_no = (select min(order_no) from ledger.transactions)`);
+  expect(await runProgram(['verify'], env)).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(
+      /differ from the service; run `wallet-ledger verify --repair`, which can repair \d+ of them; see .* `wallet-ledger rejects` for those that cannot be stored/,
+    ),
+  });
+}, 90_000);
 
 test('verify proposes no repair for an address that the service does not list', async () => {
   const { env, query } = await withService({ transactions: 0 });

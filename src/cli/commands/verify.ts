@@ -53,8 +53,10 @@ function writeCures(context: CommandContext, drifts: Drift[], isRepair: boolean)
   const unread = drifts.reduce((sum, { unreadable }) => sum + unreadable.length, 0);
   const left = drifts.reduce((sum, drift) => sum + leftCount(drift), -unread);
   if (left > 0) {
-    const mayRepair = !isRepair && drifts.some(isRepairable);
-    const cure = mayRepair ? 'run `wallet-ledger verify --repair`' : cureOf(drifts);
+    const repairable = isRepair
+      ? 0
+      : drifts.reduce((sum, drift) => sum + repairableCount(drift), 0);
+    const cure = repairable > 0 ? cureByRepair(repairable, left) : cureOf(drifts);
     process.stderr.write(
       forWallet(
         context.settings,
@@ -84,10 +86,20 @@ function cureOf(drifts: Drift[]): string {
     : 'see the lines above';
 }
 
-/** A repair marks extra transactions as unlisted; addresses have no such mark. */
-function isRepairable({ name, missing, different, extra }: Drift): boolean {
+function cureByRepair(repairable: number, left: number): string {
+  const repair = 'run `wallet-ledger verify --repair`';
+  if (repairable >= left) return repair;
+  return `${repair}, which can repair ${repairable} of them; see the lines above for the others, and \`wallet-ledger rejects\` for those that cannot be stored`;
+}
+
+/**
+ * Counts the rows that a repair can make equal. It marks extra transactions as unlisted; addresses have no such mark. A
+ * detail that the service refuses is no different then.
+ */
+function repairableCount({ name, missing, different, extra }: Drift): number {
+  if (name === 'details') return 0;
   const cured = isAddressList(name) ? 0 : extra.length;
-  return missing.length + different.length + cured > 0;
+  return missing.length + different.length + cured;
 }
 
 const isAddressList = (name: string) => name.startsWith('addresses:');
