@@ -23,8 +23,8 @@ test('a fee that was changed with its seal passes verify, and is found when the 
   expect(await fee()).toBe('12345');
 
   await query(`update ledger.transactions set seal = null where is_listed`);
-  await query(`insert into engine.detail_checks (order_no, is_final, turn)
-                select order_no, is_final, 0 from ledger.transactions where is_listed`);
+  await query(`insert into engine.detail_checks (wallet, order_no, is_final, turn)
+                select wallet, order_no, is_final, 0 from ledger.transactions where is_listed`);
   expect((await runProgram(['sync', 'details'], env)).code).toBe(0);
   expect(await fee()).toBe(row?.['fee']);
   expect(
