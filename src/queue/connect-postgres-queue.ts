@@ -61,8 +61,7 @@ export async function connectPostgresQueue(
     activeJobs: activeJobsOf(connection.pool, queueName),
     locks: { durationMs: 60_000, searchEveryMs: 30_000 },
     findLockHolder: () => findLockHolder(connection.pool, queueName),
-    // The ledger is in the same database and reports such a refusal first.
-    findRefusal: async () => null,
+    findRefusal: () => findRefusal(connection.pool),
     close() {
       closing.abort(new Error('the queue is being closed'));
       return connection.close();
@@ -93,6 +92,15 @@ function openConnection(
   connection.pool.on('connect', (client) => client.on('error', report));
   useListenClient(connection, queueName, news);
   return connection;
+}
+
+/** Returns the reason why PostgreSQL stores nothing; null if it does. */
+async function findRefusal(pool: PgPool): Promise<string | null> {
+  const { rows } = await pool.query<{ isStandby: boolean; isReadOnly: boolean }>(
+    `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only')::boolean as "isReadOnly"`,
+  );
+  if (rows[0]?.isStandby) return 'PostgreSQL is a standby server, which is read-only';
+  return rows[0]?.isReadOnly ? 'the database is read-only' : null;
 }
 
 /**

@@ -49,7 +49,10 @@ export async function takeSnapshot(queue: JobQueue, backend: QueueBackend): Prom
   };
 }
 
-/** Counts the queue's jobs without running any. Throws LedgerError, also if the queue's tables are missing. */
+/**
+ * Counts the queue's jobs without running any. Throws LedgerError, also if the queue's tables are missing. A command
+ * that only looks may be given a standby server on purpose, so that PostgreSQL stores nothing is no finding of it.
+ */
 export async function readQueueSnapshot(options: {
   backend: QueueAddress;
   prefix: string;
@@ -59,7 +62,9 @@ export async function readQueueSnapshot(options: {
   const onFault = createFaultLog(options.log, options.clock);
   const backend = await connectQueueBackend(options.backend, options.prefix, onFault);
   try {
-    return await takeSnapshot(await openQueue(backend, onFault, { isOnlyRead: true }), backend);
+    const queue = await openQueue(backend, onFault, { isOnlyRead: true });
+    const snapshot = await takeSnapshot(queue, backend);
+    return { ...snapshot, refusal: backend.kind === 'postgres' ? null : snapshot.refusal };
   } finally {
     await settlesWithin(backend.close(), closeMs);
   }

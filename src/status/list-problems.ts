@@ -55,7 +55,7 @@ export function queueProblems({ queue, unseenQueue, problems }: ProblemFacts): P
     waiting > 0 && active === 0 && problems.some(({ name }) => name === 'daemon_silent');
   const isStuck = waiting > waitingMax || isIdle;
   return [
-    ...(refusal === null ? [] : [refusing(refusal)]),
+    ...(refusal === null ? [] : [refusing(refusal, queue.backend)]),
     ...(isPaused ? [pausedBy(queue.backend)] : []),
     ...(refusal === null && !isPaused && isStuck ? [stuck(waiting)] : []),
     ...(failed > failedMax ? [failing(failed)] : []),
@@ -95,13 +95,16 @@ function pausedBy(backend: QueueSnapshot['backend']): Problem {
   };
 }
 
-function refusing(refusal: string): Problem {
+function refusing(refusal: string, backend: QueueSnapshot['backend']): Problem {
   return {
     name: 'queue_stuck',
     severity: 'critical',
     since: null,
     what: `no job run can be queued or ended: ${refusal}`,
-    cure: 'give Redis more memory (maxmemory), or let REDIS_URL name the primary',
+    cure:
+      backend === 'postgres'
+        ? 'let DATABASE_URL name the primary server, or end what made its database read-only: a failover, a full disk, or default_transaction_read_only'
+        : 'give Redis more memory (maxmemory), or let REDIS_URL name the primary',
   };
 }
 

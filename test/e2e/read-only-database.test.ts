@@ -4,7 +4,7 @@ import { runProgram, startProgram } from '../support/run-cli.ts';
 import { until } from '../support/until.ts';
 import { withService } from '../support/with-service.ts';
 
-test('a database that takes no writes is told as such, and a daemon on it is not ready until it does', async () => {
+test('a database that takes no writes is told as such, and a daemon on it says so and is not ready until it does', async () => {
   const { env, query } = await withService({ transactions: 20 });
   const port = await freePort();
   const settings = { ...env, HTTP_PORT: String(port), ADDRESS_POOLS: '60:2:4' };
@@ -29,6 +29,15 @@ test('a database that takes no writes is told as such, and a daemon on it is not
     const answer = await ready();
     const { notReady } = (await answer.json()) as { notReady: string[] };
     return answer.status === 503 && notReady.includes('database');
+  });
+  await until(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/status.json`);
+    const { verdict, problems } = (await answer.json()) as {
+      verdict: string;
+      problems: { name: string; what: string }[];
+    };
+    const told = problems.find(({ name }) => name === 'queue_stuck')?.what;
+    return verdict === 'critical' && told?.includes('the database is read-only') === true;
   });
   for (const command of [
     ['start'],
