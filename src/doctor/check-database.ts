@@ -81,13 +81,16 @@ function checkConnections({ connectionsMax }: DatabaseFacts, poolSize: number): 
   return warningFinding(name, seen, cure);
 }
 
-function checkDurability({ synchronousCommit }: DatabaseFacts): Finding {
+function checkDurability({ unsafe }: DatabaseFacts): Finding {
   const name = 'database-durability';
-  const seen = `synchronous_commit is ${synchronousCommit}`;
-  if (synchronousCommit !== 'off') return okFinding(name, seen);
-  const cure =
-    'set synchronous_commit=on: a crash may lose changes whose events the feed has already delivered';
-  return warningFinding(name, seen, cure);
+  if (unsafe.length === 0)
+    return okFinding(name, 'fsync, full_page_writes and synchronous_commit are not off');
+  const cures = unsafe.map((setting) =>
+    setting === 'synchronous_commit'
+      ? 'set synchronous_commit=on: a crash may lose changes whose events the feed has already delivered'
+      : `set ${setting}=on: a power failure may damage the database, or make addresses available again that were handed out`,
+  );
+  return warningFinding(name, `off: ${unsafe.join(', ')}`, cures.join('; '));
 }
 
 async function checkMigrations(ledger: Ledger, hasQueue: boolean): Promise<Finding> {

@@ -15,6 +15,11 @@ describe('a healthy installation', () => {
     const { findings, find } = await examine(sandbox, {}, withDatabase);
     expect(findings.filter(({ verdict }) => verdict === 'bad')).toEqual([]);
     // The tests' server is set for speed.
+    expect(find('database-durability')).toMatchObject({
+      verdict: 'warning',
+      seen: expect.stringContaining('fsync'),
+      cure: expect.stringContaining('set fsync=on: a power failure may damage the database'),
+    });
     const good = findings
       .filter(({ name, verdict }) => verdict === 'good' && name !== 'database-durability')
       .map(({ name }) => name);

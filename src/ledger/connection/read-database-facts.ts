@@ -5,7 +5,8 @@ export type DatabaseFacts = {
   version: string;
   versionNumber: number;
   /** Setting of the server; `off` loses the last commits in a crash. */
-  synchronousCommit: string;
+  /** Settings that are off although commits are safe only with them, in the order of the harm. */
+  unsafe: string[];
   /** Connections for ordinary roles, shared by all programs. */
   connectionsMax: number;
   /** The server is a standby, or the role or database is set to read-only. */
@@ -24,7 +25,8 @@ const isReadOnly = `pg_is_in_recovery() or current_setting('transaction_read_onl
 const facts = `
 select current_setting('server_version') as version,
        current_setting('server_version_num')::integer as "versionNumber",
-       current_setting('synchronous_commit') as "synchronousCommit",
+       array(select name from unnest(array['fsync', 'full_page_writes', 'synchronous_commit']) as name
+              where current_setting(name) = 'off') as "unsafe",
        current_setting('max_connections')::integer
          - current_setting('superuser_reserved_connections')::integer as "connectionsMax",
        ${isReadOnly},
