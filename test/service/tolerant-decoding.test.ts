@@ -99,6 +99,7 @@ describe('a declared charset', () => {
     ['"ISO-8859-1"', Buffer.from(text, 'latin1')],
     ['utf-16le', Buffer.from(text, 'utf16le')],
     ['UTF-8', Buffer.from(text)],
+    ['iso-8859-15', Buffer.from(text)],
     ['unheard-of', Buffer.from(text)],
   ])('(%s) keeps two symbols apart', async (charset, bytes) => {
     declaring(charset, bytes);

@@ -133,16 +133,16 @@ export class ReadResponse extends Response {
   }
 
   /**
-   * Reads the bytes in the charset that the answer declares, otherwise as UTF-8. Throws service-malformed for bytes
-   * that are neither. With `isLenient` it replaces them by lone surrogates, which mark the row; no field's reader
-   * stores those.
+   * Reads the bytes as UTF-8, which JSON prescribes, or else in the charset that the answer declares: some servers
+   * declare one that they do not use. Throws service-malformed for bytes that are neither. With `isLenient` it replaces
+   * them by lone surrogates, which mark the row; no field's reader stores those.
    */
   override readonly text = async (): Promise<string> => {
     const isLarge = this.#bytes.length > largeLength;
     if (isLarge) await breathe();
+    if (isUtf8(this.#bytes)) return textOf(this.#bytes);
     const declared = inCharset(this.#bytes, this.headers.get('content-type') ?? '');
     if (declared !== null) return declared;
-    if (isUtf8(this.#bytes)) return textOf(this.#bytes);
     if (!this.#isLenient) throw notText();
     const text = textOf(this.#bytes);
     if (isLarge) await breathe();
@@ -154,7 +154,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString().replace(/^\uFEFF/, '');
 }
 
-/** Returns the text in the charset of a content type; null for UTF-8, an unknown charset, and bytes outside it. */
+/** Returns the text in the charset of a content type; null for none, an unknown one, and bytes outside it. */
 function inCharset(bytes: Buffer, contentType: string): string | null {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? 'utf-8';
   if (/^utf-?8$/i.test(charset)) return null;
