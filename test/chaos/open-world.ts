@@ -148,8 +148,9 @@ export async function openWorld(
       connectionString,
       max,
       application_name: name,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 30_000,
+      // Beside a busy neighbour the judge waits: a run without a verdict says nothing.
+      connectionTimeoutMillis: 30_000,
+      query_timeout: 120_000,
     });
     pool.on('error', () => undefined);
     closers.push(() => pool.end());
