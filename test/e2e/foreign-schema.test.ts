@@ -93,6 +93,18 @@ test.each([
   120_000,
 );
 
+test('tables that a restore over them has left without their keys are named before anything is read or said', async () => {
+  const { env, query } = await withService({ transactions: 1 });
+  await query('alter table ledger.streams drop constraint streams_wallet_name_pk');
+  for (const command of ['migrate', 'status', 'sync']) {
+    const { code, stdout, stderr } = await runProgram([command], { ...env, ...quiet });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/ledger\.streams have no primary key.*; restore all of the dump/);
+  }
+  const { stdout } = await runProgram(['doctor'], { ...env, ...quiet });
+  expect(stdout).toMatch(/migrations: ledger\.streams have no primary key/);
+}, 60_000);
+
 test('a schema whose table of migrations is gone is that of wallet-ledger', async () => {
   const { env, query } = await withService({ transactions: 1 });
   await query('drop schema drizzle cascade');

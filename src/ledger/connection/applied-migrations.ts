@@ -12,7 +12,7 @@ const namedMax = 3;
 /**
  * Returns the number of the known migrations that the schema lacks. Throws LedgerError `settings` if the schemas, or
  * the table of migrations, belong to another program; `schema-newer` for a schema of a later version; `unexpected` if
- * the table of migrations is damaged.
+ * the table of migrations is damaged, or tables have lost their keys.
  */
 export async function countMissing(db: LedgerDb, known: readonly Migration[]): Promise<number> {
   const done = await readApplied(db);
@@ -34,7 +34,29 @@ export async function countMissing(db: LedgerDb, known: readonly Migration[]): P
   }
   const [gap] = missing.filter(({ folderMillis }) => folderMillis < last);
   if (gap) throw damaged(gap, 'lacks one that is older than others that it has');
+  if (missing.length === 0) await requireKeys(db);
   return missing.length;
+}
+
+/** Throws LedgerError `unexpected` if tables lack the primary key with which migrations have made them. */
+async function requireKeys(db: LedgerDb): Promise<void> {
+  const [found] = await query(db)`
+    select array(select format('%I.%I', 'ledger', c.relname)
+                   from pg_class c
+                  where c.relnamespace = to_regnamespace('ledger') and c.relkind = 'r'
+                    and c.relname in ('transactions', 'transaction_changes', 'balances', 'coins', 'addresses',
+                                      'address_requests', 'streams', 'pools', 'rejects', 'events')
+                    and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)
+                  order by 1) as ${out('names', listOf(text))}`;
+  const { names = [] } = found ?? {};
+  if (names.length === 0) return;
+  throw new LedgerError(
+    'unexpected',
+    `${names.join(', ')} have no primary key, so each row may be there twice: a restore over the existing tables has not replaced them`,
+    {
+      cure: 'restore all of the dump, or its schemas ledger, engine and own together, into an empty database, or again until pg_restore ends without an error (docs/operations.md, Restore)',
+    },
+  );
 }
 
 /** Returns the error for a migration that fails because its objects exist, or those that it changes do not. */
