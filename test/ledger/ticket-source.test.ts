@@ -1,7 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/kernel/log.ts';
 import type { Ticket, TicketSource } from '../../src/kernel/ticket.ts';
-import { createTicketSource } from '../../src/ledger/ticket-source.ts';
+import {
+  createTicketSource,
+  shareTickets,
+  type TicketPort,
+} from '../../src/ledger/ticket-source.ts';
 import { settleHome } from '../../src/sync/settle-home.ts';
 import { until } from '../support/until.ts';
 import { withLedger } from '../support/with-ledger.ts';
@@ -163,6 +167,19 @@ test('slots and pauses move with a clock that goes back', async () => {
   await query(`update ledger.request_tickets set asked_at = asked_at + interval '1 hour'`);
   await sources(null)[0]?.pause(1_000);
   expect(await waitOf(10)).toBeLessThan(2_200);
+});
+
+test('tickets are given although nobody can tell why they have to wait', async () => {
+  const row = { observation: '1', nonce: '1', wait_ms: 1_100 };
+  const port: TicketPort = {
+    take: async () => [{ ...row, asked_ms: Date.now() }],
+    pause: async () => undefined,
+    pausedMs: () => Promise.reject(new Error('the connection is lost')),
+    clock: async () => Date.now(),
+    disturbHome: async () => undefined,
+  };
+  const ticket = await shareTickets(port, null, () => undefined).take('backlog');
+  expect(ticket).toMatchObject({ observation: 1 });
 });
 
 test('a pause is named to each process that waits for it, and the pace of the budget is not', async () => {

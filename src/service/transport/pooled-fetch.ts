@@ -135,7 +135,7 @@ export class ReadResponse extends Response {
   /**
    * Reads the bytes as UTF-8, which JSON prescribes, or else in the charset that the answer declares: some servers
    * declare one that they do not use. Throws service-malformed for bytes that are neither. With `isLenient` it replaces
-   * them by lone surrogates, which mark the row; no field's reader stores those.
+   * them by lone surrogates, which mark the row; the field's reader refuses or replaces those.
    */
   override readonly text = async (): Promise<string> => {
     const isLarge = this.#bytes.length > largeLength;
