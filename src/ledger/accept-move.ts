@@ -19,7 +19,7 @@ export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Prom
   else await beginUnchanged(db);
   const back = await query(db)`
     update ledger.addresses
-       set status = 'available', set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
+       set status = case when withheld_at is null then 'available' else 'foreign' end, set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
      where status = 'foreign' and refused is null and wallet = any (${sql.param(wallets)}::text[])
        and set_aside_epoch in (select m.epoch from engine.moves m
                                 where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))

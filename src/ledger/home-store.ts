@@ -89,7 +89,8 @@ export async function healHome(db: LedgerDb): Promise<Move | null> {
   if (away === null) return null;
   const epoch = await openMove(db, away);
   const aside = await db.execute(sql`
-    update ledger.addresses set status = 'foreign', set_aside_epoch = ${epoch} where status = 'available'`);
+    update ledger.addresses set status = 'foreign', set_aside_epoch = ${epoch}
+     where status = 'available' or withheld_at is not null and status = 'foreign'`);
   const closed = await db.execute(sql`
     update ledger.address_requests
        set state = 'done', finished_at = now(), answer = null,

@@ -14,7 +14,6 @@ const often = {
   FILL_POOLS_EVERY: '500ms',
   AUDIT_EVERY: '500ms',
 };
-const jobs = 7;
 
 test('a daemon whose wallet the ledger no longer keeps stores and generates nothing more, and says so', async () => {
   const { env, query, sandbox } = await withService({ transactions: 30, paysKnownOnly: true });

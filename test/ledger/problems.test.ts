@@ -284,7 +284,7 @@ describe('a list', () => {
     expect(await problems()).toMatchObject([
       {
         name: 'total_differs',
-        what: 'addresses:60 is not proven complete: the service counts 2 fewer rows than its list shows',
+        what: "addresses:60 is not proven complete: 2 of the ledger's addresses are not on the list; available ones that it has shown before are withheld",
       },
     ]);
   });

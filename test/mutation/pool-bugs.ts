@@ -74,6 +74,26 @@ export const poolBugs: PlantedBug[] = [
     caughtBy: 'new addresses are foreign and counted for their chain; stored ones do not change',
   },
   {
+    id: 'withdrawn-stays-available',
+    promise: 'Pools hand out once',
+    wrong: "an address that the service's list no longer shows is handed out",
+    in: 'withholdUnlisted',
+    find: "case when j.is_lost then 'foreign'",
+    put: 'case when j.is_lost then a.status',
+    caughtBy:
+      'an available address that the list no longer shows is not handed out until it is listed again',
+  },
+  {
+    id: 'given-back-after-move',
+    promise: 'A moved database hands nothing out twice',
+    wrong:
+      'a withheld address that a move set aside becomes available when the list shows it again',
+    in: 'withholdUnlisted',
+    find: 'and a.set_aside_epoch is null as is_ours',
+    put: 'as is_ours',
+    caughtBy: 'a withheld address that a move has set aside stays so when the list shows it again',
+  },
+  {
     id: 'ceiling-per-request',
     promise: 'Pools never lose',
     wrong: 'POOL_MAX_PER_DAY limits each request, not the day',

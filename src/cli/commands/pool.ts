@@ -4,6 +4,7 @@ import { redactValues } from '../../kernel/redact.ts';
 import {
   adoptForeign,
   type ForeignAddress,
+  isAdoptable,
   isAdoptionUnsafe,
   listForeign,
   notForeign,
@@ -100,12 +101,7 @@ export async function poolAdopt(
     });
   }
   const isUnsafe = await isAdoptionUnsafe(ledger.db);
-  const free = isUnsafe
-    ? 0
-    : foreign.filter(
-        ({ hasDeposit, refused, otherWallet }) =>
-          !hasDeposit && refused === null && otherWallet === null,
-      ).length;
+  const free = isUnsafe ? 0 : foreign.filter(isAdoptable).length;
   if (!json) process.stdout.write(foreign.map((each) => `${foreignLine(each)}\n`).join(''));
   const adopted = yes
     ? await ledger.longTransaction((db) => adoptForeign(db, slip44, asked))
@@ -149,6 +145,7 @@ function foreignLine({
   otherPools,
   refused,
   isSetAside,
+  isWithheld,
   otherWallet,
   isGivenThere,
 }: ForeignAddress): string {
@@ -156,6 +153,7 @@ function foreignLine({
     `first seen ${firstSeenAt}`,
     ...(refused === null ? [] : [`refused, ${refused}: stays foreign`]),
     ...(isSetAside ? ['set aside when the database moved: see `wallet-ledger recover`'] : []),
+    ...(isWithheld ? ["the service's list no longer shows it: stays foreign"] : []),
     ...(hasDeposit ? ['has a deposit: stays foreign'] : []),
     ...(otherPools.length > 0 ? [`belongs to ${poolsWords(otherPools)} of this ledger`] : []),
     ...(otherWallet === null

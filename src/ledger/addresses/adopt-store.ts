@@ -23,11 +23,19 @@ export type ForeignAddress = {
   refused: string | null;
   /** A move that is not recorded yet has set the address aside. */
   isSetAside: boolean;
+  /** The service's list, which once showed the address, no longer does. It is never adopted. */
+  isWithheld: boolean;
   /** Another wallet of this ledger that has the address, on any chain, as its own; it is never adopted here. */
   otherWallet: string | null;
   /** That wallet has given the address to a reference. */
   isGivenThere: boolean;
 };
+
+/** Returns true if `adoptForeign` makes the address available or gives it to the reference that holds it elsewhere. */
+export function isAdoptable(address: ForeignAddress): boolean {
+  const { hasDeposit, refused, otherWallet, isWithheld } = address;
+  return !hasDeposit && refused === null && otherWallet === null && !isWithheld;
+}
 
 const a = alias(addresses, 'a');
 
@@ -49,7 +57,7 @@ export async function listForeign(
 ): Promise<ForeignAddress[]> {
   return await query(db)`
 with asked as materialized (
-  select a.address, a.address_key, a.first_seen_at, a.refused,
+  select a.address, a.address_key, a.first_seen_at, a.refused, a.withheld_at,
          coalesce(a.set_aside_epoch in (${unrecordedMoves}), false) as is_set_aside
     from own.addresses a
    where a.slip44 = ${slip44} and a.status = 'foreign' and ${isNamed(named)}
@@ -59,6 +67,7 @@ select ${pick({ address: a.address, refused: a.refused })},
        a.address_key not in (select engine.without_deposit(array(select address_key from asked))) as ${out('hasDeposit', truth)},
        exists (select from own.addresses o where o.address_key = a.address_key and o.assigned_at is not null) as ${out('isHandedOut', truth)},
        a.is_set_aside as ${out('isSetAside', truth)},
+       a.withheld_at is not null as ${out('isWithheld', truth)},
        (select o.wallet ${ofOthers} order by o.assigned_at is null, o.wallet limit 1) as ${out('otherWallet', orNull(text))},
        exists (select ${ofOthers} and o.assigned_at is not null) as ${out('isGivenThere', truth)},
        array(select o.slip44 from own.addresses o
@@ -86,7 +95,8 @@ select n.name as ${out('name', text)} from unnest(${sql.param(named)}::text[]) a
 /**
  * Makes the chain's foreign addresses without a deposit available, or only the named ones. If one reference holds an
  * address on another chain, that reference gets it on this chain too. An address with several holders stays foreign. So
- * does one that another wallet of this ledger has as its own, because both wallets would hand it out.
+ * does one that another wallet of this ledger has as its own, because both wallets would hand it out, and one that the
+ * service's list no longer shows.
  * Returns the number of addresses that became available. Call it inside a transaction.
  *
  * Throws LedgerError `database-moved` while a move is not recorded: a customer may have the addresses that the move set
@@ -112,7 +122,7 @@ export async function adoptForeign(
   const adopted = await query(db)`
 with chosen as (
   select a.address_key from own.addresses a
-   where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and ${isNamed(named)}
+   where a.slip44 = ${slip44} and a.status = 'foreign' and a.refused is null and a.withheld_at is null and ${isNamed(named)}
      and not exists (select ${ofOthers})
    order by a.address_key
      for update

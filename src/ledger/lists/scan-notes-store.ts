@@ -1,7 +1,8 @@
 import { eq, gt, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import { recountUse } from '../addresses/address-store.ts';
 import type { LedgerDb } from '../connection/connect-ledger.ts';
-import { number, out, pick, query, text, truth } from '../connection/query-rows.ts';
+import { listOf, number, out, pick, query, text, truth } from '../connection/query-rows.ts';
 import { scanNotes, streams, transactions } from '../own-tables.ts';
 
 /** Stores keys that a scan has met. */
@@ -86,6 +87,45 @@ export async function unseenAddresses(
      where a.slip44 = ${slip44} and not ${isNoted(`addresses:${slip44}`, sql`i.key`)}
      order by i.key limit ${limit}`;
   return found.map(({ key }) => key);
+}
+
+/**
+ * Withholds available addresses of the chain that the list once showed and a whole scan has not met: a deposit to them
+ * may be lost. Gives back those that it has met again, except what a move has set aside since. Returns both numbers.
+ */
+export async function withholdUnlisted(
+  db: LedgerDb,
+  slip44: number,
+): Promise<{ withheld: number; givenBack: number }> {
+  const isMet = sql`exists (select from unnest(a.listed_as) as s where ${isNoted(`addresses:${slip44}`, sql`s`)})`;
+  const [changed] = await query(db)`
+with judged as (
+  select a.address_key, a.withheld_at is null as is_lost,
+         a.status = 'foreign' and a.generated_by is not null and a.refused is null
+           and a.form is distinct from 'misfit' and a.set_aside_epoch is null as is_ours
+    from own.addresses a
+   where a.slip44 = ${slip44}
+     and case when a.withheld_at is null then a.status = 'available' and a.listed_as <> '{}' and not ${isMet}
+              else ${isMet} end
+   order by a.address_key
+     for update
+),
+changed as (
+  update own.addresses a
+     set withheld_at = case when j.is_lost then now() end,
+         status = case when j.is_lost then 'foreign' when j.is_ours then 'available' else a.status end,
+         unchecked_until = '0'
+    from judged j
+   where a.slip44 = ${slip44} and a.address_key = j.address_key
+  returning a.address_key, a.withheld_at is not null as is_withheld, a.status = 'available' as is_available
+)
+select count(*) filter (where is_withheld) as ${out('withheld', number)},
+       count(*) filter (where is_available) as ${out('givenBack', number)},
+       coalesce(array_agg(address_key) filter (where is_available), '{}') as ${out('keys', listOf(text))}
+  from changed`;
+  const { withheld, givenBack, keys } = changed ?? { withheld: 0, givenBack: 0, keys: [] };
+  if (keys.length > 0) await recountUse(db, keys);
+  return { withheld, givenBack };
 }
 
 /** Ends the conflict of rows that the ledger counts in another list and the scan has not met in this one. */

@@ -40,6 +40,7 @@ export const addresses = ledger.table(
     assignedXact: xid8('assigned_xact'),
     assignedBy: text('assigned_by'),
     place: uuid('place').default(sql`engine.current_place()`),
+    withheldAt: instant('withheld_at'),
     afterRequest: bigint('after_request', { mode: 'number' })
       .notNull()
       .default(sql`engine.newest_request()`),

@@ -176,6 +176,7 @@ async function isNotedWhole<P extends PageFacts>(
     }),
   );
   if (isOutdated || !areGuestsKnown || (left.length > 0 && !isUnseenKept)) return false;
+  if (isHiding(session.state, walk)) return false;
   session.apply(afterAllMet(session.state));
   session.settle(await notes.verifyAll(session.state));
   return true;

@@ -8,8 +8,13 @@ import {
 } from '../../ledger/addresses/address-store.ts';
 import { readChainFilter } from '../../ledger/addresses/pool-store.ts';
 import { judgeStored } from '../../ledger/addresses/refused-addresses.ts';
+import type { LedgerDb } from '../../ledger/connection/connect-ledger.ts';
 import { noticeForeign } from '../../ledger/home-store.ts';
-import { dropOldSpellings, unseenAddresses } from '../../ledger/lists/scan-notes-store.ts';
+import {
+  dropOldSpellings,
+  unseenAddresses,
+  withholdUnlisted,
+} from '../../ledger/lists/scan-notes-store.ts';
 import type { ListVerdict } from '../list/read-list.ts';
 import { assignBriefly } from '../snapshots/assign-briefly.ts';
 import type { Stream } from '../streams/stream.ts';
@@ -77,6 +82,17 @@ async function setAside({ ledger, log }: SyncContext, slip44: number): Promise<v
     );
 }
 
+async function withhold({ log }: SyncContext, db: LedgerDb, slip44: number): Promise<void> {
+  const { withheld, givenBack } = await withholdUnlisted(db, slip44);
+  if (withheld > 0)
+    log.warn(
+      { slip44, addresses: withheld },
+      "available addresses are withheld: the service's list no longer shows them",
+    );
+  if (givenBack > 0)
+    log.info({ slip44, addresses: givenBack }, 'the list shows withheld addresses again');
+}
+
 export function addressStreamName(slip44: number): string {
   return `addresses:${slip44}`;
 }
@@ -94,6 +110,7 @@ export function addressStream(context: SyncContext, slip44: number): Stream<Addr
       await dropOldSpellings(db, slip44);
       return await unseenAddresses(db, slip44, limit);
     },
+    afterWholeScan: (db) => withhold(context, db, slip44),
     prepareRows: (rows) => async (db) => {
       const addresses = rows.map((row) => row.address);
       const filter = await readChainFilter(db, slip44, context.settings.chainParam);

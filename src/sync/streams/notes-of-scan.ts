@@ -29,6 +29,7 @@ export function notesOf<T>(
     dropUnseenGuests: (state) => saveWith(state, (tx) => dropUnseenGuests(tx, name)),
     verifyAll: (state) =>
       saveWith(state, async (tx) => {
+        await stream.afterWholeScan?.(tx);
         const { unstored = [] } = state.checkpoint.walk ?? {};
         if (unstored.length <= unstoredMax) await verifyDays(tx, name, true, unstored);
       }),

@@ -16,6 +16,8 @@ export type Stream<T> = ListSource<T> & {
   hasRanks: boolean;
   /** Returns up to `limit` keys that the ledger lists and a whole scan has not noted. May act on its notes first. */
   unseen(db: LedgerDb, limit: number): Promise<string[]>;
+  /** Acts on the notes of a whole scan that met every row of the list, in the transaction that ends it. */
+  afterWholeScan?(db: LedgerDb): Promise<void>;
   /**
    * Prepares rows for a transaction, which may start more than once. `isScanned`: a scan of the list has ended.
    * `hasOpenRejects`: the ledger has rejects that the rows may settle.
