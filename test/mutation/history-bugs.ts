@@ -27,6 +27,25 @@ export const historyBugs: PlantedBug[] = [
       'a row whose detail became final after its list row is checked once more when the list repeats it',
   },
   {
+    id: 'late-detail-is-believed',
+    promise: 'Late changes are found',
+    wrong: 'a detail that repeats a value which the list has replaced is never fetched again',
+    in: 'takenBack',
+    find: '(${isBack})',
+    put: '(${isBack}) and false',
+    caughtBy:
+      'a detail that repeats the %s which the list has replaced is fetched again, ever more rarely, until both agree',
+  },
+  {
+    id: 'lasting-difference-is-doubted',
+    promise: 'Quiet',
+    wrong: 'details that always differ from the list are fetched again and again',
+    in: 'takenBack',
+    find: '${row}.detail_synced_at is not null and ',
+    put: '',
+    caughtBy: 'details whose values always differ from those of the list are fetched once',
+  },
+  {
     id: 'undocumented-field-is-news',
     promise: 'Quiet',
     wrong: 'an undocumented field that changes with every detail is a change each time',

@@ -7,12 +7,12 @@ import { addresses as addressTable, transactions } from '../own-tables.ts';
 import { differenceOf, type RowDifference } from '../row-difference.ts';
 import {
   answersOf,
-  isOutdatedWord,
   lastWords,
   namesWhere,
   valueAfterDetail,
   valuesOf,
 } from '../transactions/answer-words.ts';
+import { isDoubtfulWord } from '../transactions/list-marks.ts';
 import { isTampered } from '../transactions/row-seal.ts';
 
 export type Comparison = { missing: string[]; different: RowDifference[] };
@@ -57,8 +57,8 @@ const free = new Set(['request_id', 'tx_hash', 'state']);
  * Compares listed rows with the ledger's, field by field, and notes that the scan met them. A list value that a detail
  * has corrected since is no difference, nor is an empty field that the list never filled. Without the list's last
  * values (a row of an earlier version) nothing shows whether a detail has corrected the free fields of a row that is
- * not final; such a row counts as altered, so that its detail decides. So does one that repeats an outdated state, and
- * one whose detail could not be read in full.
+ * not final; such a row counts as altered, so that its detail decides. So does one that repeats an outdated state or
+ * a value that a detail has taken back, and one whose detail could not be read in full.
  */
 export async function compareListed(
   db: LedgerDb,
@@ -74,7 +74,7 @@ with incoming as (
 ),
 met as (insert into seen_keys select order_no from incoming on conflict do nothing)
 select ${pick({ orderNo: alias(transactions, 'i').orderNo })}, t.order_no is not null as ${out('isKnown', truth)},
-       coalesce(t.is_altered or t.is_unsure or t.is_unread or ${isOutdatedWord}, false) as ${out('isAltered', truth)},
+       coalesce(t.is_altered or t.is_unsure or t.is_unread or ${isDoubtfulWord}, false) as ${out('isAltered', truth)},
        f.fields as ${out('fields', listOf(text))},
        ${bothSides(
          sql`${valuesOf('list', (c) => `t.${c}`)} || jsonb_build_object('isListed', t.is_listed::text)`,

@@ -50,6 +50,9 @@ const spokenBy: Record<Kind | 'any', Field[]> = {
   detail: fields.filter(({ only }) => only !== 'list'),
 };
 
+/** Columns that answers of both kinds fill, with their types. */
+export const sharedColumns = fields.filter(({ only }) => only === undefined);
+
 /** Marks a row of an earlier version, for which the source of each value is unknown. */
 const unknown = `'"unknown"'::jsonb`;
 
@@ -129,29 +132,6 @@ export function lastWords(kind: Kind): SQL {
   return sql.raw(`cross join lateral (select ${spoken.map(said).join(', ')}) as said
    cross join lateral (select ${spoken.map(word).join(', ')}) as word`);
 }
-
-/**
- * Marks the last list value of a row that a detail has made final, or open, since. If the list still shows this state,
- * either the list lags, or the row has changed back: then the next list row makes the detail due once more.
- */
-const outdated = sql`'outdated'`;
-
-/** Collects the list's last values, and marks them; `row` has the row's values before and after a detail. */
-export function listWordAfterDetail(row: string): SQL {
-  const before = sql.raw(row);
-  return sql`(select case when w.word ? 'state' and (coalesce(${before}.list_word ? ${outdated}, false)
-                        or (${before}.new_is_final, ${before}.new_is_success) is distinct from (${before}.is_final, ${before}.is_success))
-                     then w.word || jsonb_build_object(${outdated}, true) else w.word end
-                from (select ${keptWords('list', row)} as word) as w)`;
-}
-
-/** Condition that a list row repeats a marked value. */
-export const isOutdatedWord = sql`coalesce(t.list_word ? ${outdated}, false) and word.state is distinct from t.state`;
-
-/** Condition that a list row brings a value that the list did not bring before, or repeats a marked one. */
-export const isListNews = sql`${isOutdatedWord} or case when t.list_word is null and i.unreadable is null
-              then (${each('list', (c) => `i.${c}`)}) is distinct from (${each('list', (c) => `t.${c}`)})
-              else (${each('list', (c) => `word.${c}`)}) is distinct from (${each('list', (c) => `said.${c}`)}) end`;
 
 /**
  * Selects the row's values, the answer's values (columns `word_x`), and the row's values after the answer (`new_x`).

@@ -10,14 +10,13 @@ import {
   anyOf,
   columnsOf,
   each,
-  isListNews,
-  isOutdatedWord,
   keptWords,
   lastWords,
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { isListNews, isOutdatedWord } from './list-marks.ts';
 import { chainOfRow, contractOfRow, keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import {
   changedFields,

@@ -8,11 +8,11 @@ import {
   each,
   filledByFirstDetail,
   lastWords,
-  listWordAfterDetail,
   wordsAndValues,
   wordsBeside,
 } from './answer-words.ts';
 import { dueAtOnce, turn } from './detail-checks.ts';
+import { isContradicted, listWordAfterDetail } from './list-marks.ts';
 import { keptOrRechained, knownChains, rechained } from './row-chain.ts';
 import { isTampered, rowHashOf } from './row-seal.ts';
 import {
@@ -73,16 +73,19 @@ stored as (
     from worded j
 )`;
 
+/** Rows whose detail is not the last word: they are not final, or the detail has taken back values of the list. */
+const isCheckedAgain = sql`(not s.new_is_final or ${isContradicted('s.new_list_word')})`;
 /**
- * Time of the next check of a row that is not final. The interval is half the time since the last change, at least 15 s
- * and at most 1 h. Intervals grow without further state, and start again with every change.
+ * Time of the next check of such a row. The interval is half the time since the last change, at least 15 s and at most
+ * 1 h; of a final row it is the whole time. Intervals grow without further state, and start again with every change.
  */
 const nextCheck = sql`now() + case when s.differs then interval '15 seconds'
+    when s.new_is_final then greatest(interval '15 seconds', now() - s.changed_at)
     else least(interval '1 hour', greatest(interval '15 seconds', (now() - s.changed_at) / 2)) end`;
 const checkedAgain = sql`checked_again as (
   insert into own.detail_checks as c (order_no, is_final, turn, due_at, observation)
   select s.order_no, false, ${turn.open}::smallint, ${nextCheck}, s.new_observation
-    from stored s where not s.new_is_final
+    from stored s where ${isCheckedAgain}
    order by 1
   on conflict (wallet, order_no) do update
     set is_final = false, turn = excluded.turn, due_at = excluded.due_at, claimed_until = null, refusals = 0,
@@ -91,7 +94,8 @@ const checkedAgain = sql`checked_again as (
 
 /**
  * Stores fetched details (docs/wallet-service-api.md, section 2.3) in one statement: values, log of changes, and next
- * check. A row with a final state gets no next check. A detail that brings nothing new writes only the next check. An
+ * check. A row with a final state gets no next check, unless the detail
+ * has taken back values of the list. A detail that brings nothing new writes only the next check. An
  * answer older than the last one of the row is ignored, and the row stays due. Undocumented fields alone are no change;
  * they are stored with the next change, or when the detail seals the row again. Returns the number of rows whose values
  * changed.
@@ -130,7 +134,7 @@ updated as (
   returning s.differs
 ),
 done as (
-  delete from own.detail_checks c using stored s where c.order_no = s.order_no and s.new_is_final
+  delete from own.detail_checks c using stored s where c.order_no = s.order_no and not ${isCheckedAgain}
 ),
 ${checkedAgain},
 ${logged},
