@@ -113,7 +113,7 @@ async function checkOneWallet(
 
 /** Says why nothing follows for a while. */
 function pausedFinding(msLeft: number): Finding {
-  const seen = `the service asked to wait (429), ${Math.ceil(msLeft / 1_000)} s to go`;
+  const seen = `the service asked to wait, ${Math.ceil(msLeft / 1_000)} s to go`;
   return warningFinding('pause', seen, 'wait: this command sends its requests then');
 }
 

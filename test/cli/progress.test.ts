@@ -88,7 +88,7 @@ describe('lines', () => {
     progress.observers.onAttempt({ ...answer, outcome: 'rate-limited' });
     progress.observers.onPause(30_000);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(written.at(-1)?.text).toContain('paused: the service asked to wait (429), 20 s to go');
+    expect(written.at(-1)?.text).toContain('paused: the service asked to wait, 20 s to go');
     await vi.advanceTimersByTimeAsync(25_000);
     expect(written.at(-1)?.text).toContain('for 35 s (last failure: rate-limited), retrying');
     progress.stop();

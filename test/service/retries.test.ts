@@ -280,9 +280,20 @@ describe('after HTTP 429', () => {
     expect(pauses[0]).toBeLessThanOrEqual(2);
   });
 
-  it('a date in Retry-After is relative to the current time', () => {
-    const now = Date.UTC(2025, 0, 1);
-    expect(parseRetryAfterMs(new Date(now + 7000).toUTCString(), now)).toBe(7000);
+  it("a date in Retry-After is relative to the answer's own date, whatever this machine's clock says", () => {
+    const sent = Date.UTC(2025, 0, 1);
+    const retry = { 'retry-after': new Date(sent + 7000).toUTCString() };
+    const headers = new Headers({ ...retry, date: new Date(sent).toUTCString() });
+    expect(parseRetryAfterMs(headers, sent - 3_600_000)).toBe(7000);
+    expect(parseRetryAfterMs(headers, sent + 3_600_000)).toBe(7000);
+    expect(parseRetryAfterMs(new Headers(retry), sent)).toBe(7000);
+  });
+
+  it('with HTTP 503 all requests pause if it names a time, and only then', async () => {
+    service.answer(reply(503, html, { 'retry-after': '30' }), reply(503, html), good);
+    const { client, pauses } = await makeClient(service.baseUrl);
+    await client.listTransactions(query);
+    expect(pauses).toEqual([30_000]);
   });
 });
 

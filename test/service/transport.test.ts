@@ -32,6 +32,24 @@ function cut(response: ServerResponse, headers: Record<string, string>): void {
   response.write(goodText.slice(0, 30), () => response.destroy());
 }
 
+it('[A1] an address request never goes over a used connection, which the service may just close', async () => {
+  // Each connection serves one request; any further one on it is cut.
+  const used = new Set<unknown>();
+  const once = (_seen: unknown, response: ServerResponse, data: unknown) => {
+    if (used.has(response.socket)) return void response.destroy();
+    used.add(response.socket);
+    return { code: 0, msg: 'success', data };
+  };
+  const { client, attempts } = await makeClient(service.baseUrl);
+  service.answer((_seen, response) => once(_seen, response, pageOf([])));
+  await client.listTransactions(query);
+  service.answer((_seen, response) => once(_seen, response, [{ address: 'one' }]));
+  for (const nth of [1, 2, 3]) {
+    await client.generateAddresses({ slip44: 60, num: 1 });
+    expect(attempts.at(-1)?.outcome, `request ${nth}`).toBe('success');
+  }
+});
+
 describe('an answer', () => {
   it.each<[string, Parameters<ScriptedService['answer']>[0]]>([
     ['none', silence],

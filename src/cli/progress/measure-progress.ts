@@ -126,7 +126,7 @@ function waitingWords(
 ): string | null {
   if (pausedUntilMs > nowMs) {
     const seconds = Math.ceil((pausedUntilMs - nowMs) / 1_000);
-    return `paused: the service asked to wait (429), ${seconds} s to go`;
+    return `paused: the service asked to wait, ${seconds} s to go`;
   }
   const silentMs = nowMs - answeredMs;
   if (silentMs < silenceMs) return null;

@@ -67,7 +67,7 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
     return { code: 'service-unreachable', message, isRetryable: false };
   }
   if (status === 429) {
-    const pauseMs = parseRetryAfterMs(headers.get('retry-after'), now);
+    const pauseMs = parseRetryAfterMs(headers, now);
     return { code: 'service-rate-limited', message: said, isRetryable: true, pauseMs };
   }
   if (status === 401 || status === 403) {
@@ -78,7 +78,9 @@ function judgeStatus(answer: AnswerToVerify, now: number): Failure {
     const isOfRights = status === 403;
     return { code: 'service-authentication', message, isRetryable: false, isOfRights };
   }
-  return { code: 'service-unreachable', message: said, isRetryable: true, isAnswered: true };
+  const failure = { code: 'service-unreachable', isRetryable: true, isAnswered: true } as const;
+  const pauseMs = status === 503 ? parseRetryAfterMs(headers, now) : null;
+  return { ...failure, message: said, ...(pauseMs !== null && { pauseMs }) };
 }
 
 function judgeBody(answer: AnswerToVerify, method: 'GET' | 'POST'): Judgement {

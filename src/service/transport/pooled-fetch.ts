@@ -37,6 +37,8 @@ export type Fetch = (
 
 /** Kept-alive connections without their own timeouts; the caller's signal is the only deadline. */
 const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+/** A new connection for each request: the service may just close one that was idle, and a POST is never repeated. */
+const freshConnections = new Agent({ headersTimeout: 0, bodyTimeout: 0, pipelining: 0 });
 
 /**
  * Replaces Node's `fetch` at a third of the cost, without redirects. Reads and unpacks the whole answer before it
@@ -50,7 +52,8 @@ export const pooledFetch: Fetch = async (
 ) =>
   await new Promise((resolve, reject) => {
     const { origin, pathname, search } = url;
-    connections.dispatch(
+    const dispatcher = method === 'POST' ? freshConnections : connections;
+    dispatcher.dispatch(
       { origin, path: pathname + search, method, headers, body: body || null },
       new AnswerReader(signal, isLenient, resolve, reject),
     );
