@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { LedgerError } from '../kernel/errors.ts';
 import type { Listener } from '../ledger/connection/keep-listening.ts';
+import { requireTriggers } from '../ledger/connection/require-triggers.ts';
 import { type Ask, askOn } from './ask-database.ts';
 import { wrongArgument } from './check-arguments.ts';
 import { libraryError } from './library-error.ts';
@@ -38,9 +39,11 @@ export async function openDatabase(from: string | PgPool, poolSize: number): Pro
     typeof from === 'string' ? await ownPool(from, poolSize) : borrowedPool(from);
   try {
     const ask = askOn(pool);
-    const role = await requireSchema(ask).catch((error) => {
-      throw libraryError(error, null);
-    });
+    const role = await requireTriggers(pool)
+      .then(() => requireSchema(ask))
+      .catch((error) => {
+        throw libraryError(error, null);
+      });
     return { role, pool, ask, listener, close };
   } catch (error) {
     await close();
@@ -78,6 +81,7 @@ async function ownPool(url: string, max: number): Promise<Opened> {
     max,
     application_name: name,
     connectionTimeoutMillis: session.connectionTimeoutMillis,
+    onConnect: requireTriggers,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });

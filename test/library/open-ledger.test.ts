@@ -98,6 +98,20 @@ describe('opening', () => {
     });
   });
 
+  test('a role whose sessions run no triggers is refused, over an address and over a pool', async () => {
+    await query(`alter role ${other} set session_replication_role = replica`);
+    onTestFinished(async () => {
+      await query(`alter role ${other} reset session_replication_role`);
+    });
+    const pool = new pg.Pool({ connectionString: urlOf(other), max: 3 });
+    onTestFinished(() => pool.end());
+    for (const database of [urlOf(other), pool])
+      await expect(openLedger(database)).rejects.toMatchObject({
+        code: 'settings',
+        cure: expect.stringContaining(`alter role ${other} reset session_replication_role`),
+      });
+  });
+
   test('after close every call says so, and a given pool stays open', async () => {
     const pool = new pg.Pool({ connectionString: urlOf(shop), max: 3 });
     onTestFinished(() => pool.end());

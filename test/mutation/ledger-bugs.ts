@@ -24,6 +24,16 @@ export const ledgerBugs: PlantedBug[] = [
       'a row that another transaction stores with the previous final states is classified by the new ones',
   },
   {
+    id: 'new-sessions-without-triggers',
+    promise: 'Complete',
+    wrong: 'a running daemon writes through new sessions in which no triggers run',
+    in: 'connectLedger',
+    find: 'onConnect: requireTriggers,',
+    put: 'onConnect: (client) => void requireTriggers(client).catch(() => undefined),',
+    caughtBy:
+      'a daemon stores nothing while new sessions run no triggers, and everything afterwards',
+  },
+  {
     id: 'null-text-unquoted',
     promise: 'Exact',
     wrong: 'a value “null” of the service becomes an empty field',

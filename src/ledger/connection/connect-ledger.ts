@@ -17,6 +17,7 @@ import { isUnreachable } from './postgres-codes.ts';
 import { prepareStatements } from './prepare-statements.ts';
 import { requireOwnSession } from './require-own-session.ts';
 import { requireStrongLogin } from './require-strong-login.ts';
+import { requireTriggers } from './require-triggers.ts';
 import { lendOnce, lendUntil, runTransaction } from './run-transaction.ts';
 
 /** Runs statements: the pool, or the connection of an open transaction. */
@@ -97,6 +98,7 @@ export function connectLedger(options: {
     idle_in_transaction_session_timeout: 10_000,
     lock_timeout: lockTimeoutMs,
     query_timeout: options.answerMs ?? answerWithinMs,
+    onConnect: requireTriggers,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
@@ -105,7 +107,6 @@ export function connectLedger(options: {
   const connections = trackConnections();
   shared.on('connect', (client) => {
     connections.add(client);
-    client.on('error', () => undefined);
     prepareStatements(client);
   });
   const lend = createLending(shared, wallet, log);
@@ -159,6 +160,7 @@ function trackConnections() {
   return {
     add(client: pg.Client): void {
       clients.add(client);
+      client.on('error', () => undefined);
       client.once('end', () => clients.delete(client));
     },
     destroy(): void {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { ownSession } from '../../kernel/own-session.ts';
 import { sessionMark } from './require-own-session.ts';
+import { requireTriggers } from './require-triggers.ts';
 
 export type Liveness = { name: string; isHeld(): boolean; end(): Promise<void> };
 
@@ -47,6 +48,10 @@ export async function openClient(options: {
   });
   client.on('error', () => undefined);
   await client.connect();
+  await requireTriggers(client).catch(async (error) => {
+    await client.end();
+    throw error;
+  });
   // PostgreSQL 17 or later; earlier ones refuse it as an option.
   if (options.isPatient)
     await client.query(
