@@ -17,8 +17,8 @@ export type Contact = {
   signal: AbortSignal;
 };
 
-/** Result of one signed request. `aheadMs`: the service's clock minus ours, null without a Date header. */
-export type CoinsAnswer = { failure: Failure | null; aheadMs: number | null };
+/** Result of one signed request. `aheadMs`: the time of the header Date minus ours, null without such a time. */
+export type CoinsAnswer = { failure: Failure | null; date: string | null; aheadMs: number | null };
 
 export const signedEndpoint = '/v1/wallet/coin';
 
@@ -53,13 +53,14 @@ export async function askCoinsOnce(contact: Contact, signer: Signer): Promise<Co
       const judgement = judgeAnswer(answer, 'GET', now);
       if ('data' in judgement) await signer.verifyResponse?.(answer);
       const failure = 'failure' in judgement ? judgement.failure : null;
-      return { failure, aheadMs: aheadMsOf(answer.headers.get('date'), (sentAt + now) / 2) };
+      const date = answer.headers.get('date');
+      return { failure, date, aheadMs: aheadMsOf(date, (sentAt + now) / 2) };
     });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof LedgerError)) throw error;
     const { code, message, isRetryable } = error;
-    return { failure: { code, message, isRetryable: isRetryable }, aheadMs: null };
+    return { failure: { code, message, isRetryable }, date: null, aheadMs: null };
   }
 }
 

@@ -1,8 +1,11 @@
+import type { Clock } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/vocabulary.ts';
+import type { LedgerDb } from '../ledger/connection/connect-ledger.ts';
+import { readDatabaseTime } from '../ledger/connection/read-database-time.ts';
 import type { Signer } from '../service/signing/signer.ts';
 import type { Failure } from '../service/transport/judge-answer.ts';
 import { askCoins, type Contact, isRefusal, signedEndpoint } from './ask-coins.ts';
-import { checkClock } from './check-clock.ts';
+import { checkServiceClock } from './check-clock.ts';
 import { badFinding, type Finding, failedFinding, okFinding, skippedFinding } from './finding.ts';
 import { makeSigner, tryVariants } from './signing-variants.ts';
 
@@ -15,7 +18,13 @@ export type SignatureCheck = { findings: Finding[]; signer: Signer | null };
  */
 export async function checkSignature(
   contact: Contact,
-  options: { env: Environment; isTryingVariants: boolean; onTrying(requests: number): void },
+  options: {
+    env: Environment;
+    /** Null without a usable ledger. */
+    db: LedgerDb | null;
+    isTryingVariants: boolean;
+    onTrying(requests: number): void;
+  },
 ): Promise<SignatureCheck> {
   const { service } = contact;
   let signer: Signer;
@@ -24,8 +33,9 @@ export async function checkSignature(
   } catch (thrown) {
     return { findings: [failedFinding('signature', thrown)], signer: null };
   }
-  const { failure, aheadMs } = await askCoins(contact, signer);
-  const clock = checkClock('clock', aheadMs, "the service's");
+  const { failure, ...header } = await askCoins(contact, signer);
+  const databaseAheadMs = await readAheadMs(options.db, contact.clock);
+  const clock = checkServiceClock(header, databaseAheadMs, failure !== null && isRefusal(failure));
   if (failure === null) {
     const seen = `a GET of ${signedEndpoint}, signed by ${service.signer}, is accepted`;
     return { findings: [okFinding('signature', seen), clock], signer };
@@ -38,6 +48,15 @@ export async function checkSignature(
   }
   const tried = await tryVariants(contact, isRefusal, options.onTrying);
   return { findings: [...findings, tried.finding], signer: tried.signer };
+}
+
+/** Returns the time by which the database's clock is ahead of this machine's; null if it is unknown. */
+async function readAheadMs(db: LedgerDb | null, clock: Clock): Promise<number | null> {
+  if (db === null) return null;
+  return await readDatabaseTime(db).then(
+    (time) => time - clock(),
+    () => null,
+  );
 }
 
 function judge(failure: Failure, isTryingVariants: boolean): Finding {

@@ -276,6 +276,25 @@ describe('what is wrong is named', () => {
     );
   });
 
+  test.each([
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 200, 'warning', 'no request depends on it'],
+    ['Thu, 01 Jan 2099 00:00:00 GMT', 200, 'warning', 'no request depends on it'],
+    ['yesterday', 200, 'warning', 'no request depends on it'],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 401, 'bad', 'the operator of the service'],
+  ])(
+    "a service's clock of %s, where machine and database agree, and HTTP %d",
+    async (date, status, verdict, cure) => {
+      const sandbox = await withSandboxOf();
+      const text = `{"code":${status === 200 ? 0 : status},"data":[],"msg":""}`;
+      sandbox.answers.set('/v1/wallet/coin', { status, text, headers: { date } });
+      const { find } = await examine(sandbox, {}, withDatabase);
+      expect(find('clock')).toMatchObject({ verdict, cure: expect.stringContaining(cure) });
+      expect(find('clock').seen).toContain(
+        `the service's Date header is implausible: “${date}” is `,
+      );
+    },
+  );
+
   test('a list order that is not the one of the settings', async () => {
     const sandbox = await withSandboxOf({ listOrder: 'oldest-first' });
     const { find } = await examine(sandbox, { WALLET_LIST_ORDER: 'newest-first' });
