@@ -2,6 +2,8 @@
 export const resourceCures: Readonly<Record<string, string>> = {
   '53100': 'free space on the disk of PostgreSQL',
   '53300': 'lower DATABASE_POOL_SIZE, or raise max_connections of PostgreSQL',
+  '53400':
+    'raise the limit of PostgreSQL that the message names, as a superuser: `alter role … set temp_file_limit = …` for temp_file_limit',
 };
 
 const diskFull = '53100';

@@ -63,6 +63,7 @@ describe('databaseError', () => {
     ['42P07', 'settings', 'another database'],
     ['42P01', 'unexpected', 'run `wallet-ledger migrate`'],
     ['53100', 'database-unreachable', 'free space on the disk'],
+    ['53400', 'database-unreachable', 'raise the limit of PostgreSQL that the message names'],
     ['53300', 'database-unreachable', 'lower DATABASE_POOL_SIZE'],
     ['25P03', 'database-unreachable', 'check DATABASE_URL'],
     ['57P01', 'database-unreachable', 'check DATABASE_URL'],
