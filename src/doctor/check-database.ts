@@ -5,6 +5,7 @@ import { readPendingMigrations } from '../ledger/connection/migrate-ledger.ts';
 import { findOrderProblem } from '../ledger/connection/order-problem.ts';
 import { readOnly } from '../ledger/connection/postgres-cures.ts';
 import { type DatabaseFacts, readDatabaseFacts } from '../ledger/connection/read-database-facts.ts';
+import { findReadOnlySetting, wordsOf } from '../ledger/connection/read-only-setting.ts';
 import { findTextProblem } from '../ledger/connection/text-problem.ts';
 import { requireOwnQueue } from '../queue/migrate-queue.ts';
 import { queueSchema } from '../queue/postgres-queue-options.ts';
@@ -28,7 +29,7 @@ export async function checkDatabase(
   const findings = [
     checkVersion(facts),
     ...(await checkTexts(ledger)),
-    checkRights(facts, migrations.verdict === 'good'),
+    await checkRights(ledger, facts, migrations.verdict === 'good'),
     checkConnections(facts, poolSize),
     checkDurability(facts),
     migrations,
@@ -55,11 +56,17 @@ async function checkTexts({ db }: Ledger): Promise<Finding[]> {
   );
 }
 
-function checkRights(facts: DatabaseFacts, isMigrated: boolean): Finding {
+async function checkRights(
+  { pool }: Ledger,
+  facts: DatabaseFacts,
+  isMigrated: boolean,
+): Promise<Finding> {
   const name = 'database-rights';
   const { isReadOnly, mayCreateSchema, forbidden } = facts;
   if (isReadOnly) {
-    return badFinding(name, 'the connection is read-only', readOnly.cure);
+    const setting = await findReadOnlySetting(pool);
+    const words = setting === null ? '' : `: ${wordsOf(setting)}`;
+    return badFinding(name, `the connection is read-only${words}`, setting?.reset ?? readOnly.cure);
   }
   if (forbidden.length > 0) {
     const cure =

@@ -39,6 +39,10 @@ test('a database that takes no writes is told as such, and a daemon on it says s
     const told = problems.find(({ name }) => name === 'queue_stuck')?.what;
     return verdict === 'critical' && told?.includes('the database is read-only') === true;
   });
+  const [{ name } = {}] = await query('select current_database() as name');
+  const reset = `run \`alter database ${name} reset default_transaction_read_only\``;
+  const examined = await runProgram(['doctor'], settings);
+  expect([examined.code, examined.stdout]).toEqual([5, expect.stringContaining(reset)]);
   for (const command of [
     ['start'],
     ['sync', 'coins'],
@@ -48,7 +52,9 @@ test('a database that takes no writes is told as such, and a daemon on it says s
   ]) {
     const { code, stderr } = await runProgram(command, { ...settings, HTTP_PORT: '0' });
     expect([command, code]).toEqual([command, 5]);
-    expect(stderr).toContain('point DATABASE_URL at the primary server');
+    expect(stderr).toContain(
+      `default_transaction_read_only=on comes from database ${name}; ${reset}`,
+    );
   }
   await setReadOnly('off');
   await until(async () => (await ready()).status === 200, 90_000);

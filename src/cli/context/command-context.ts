@@ -9,6 +9,7 @@ import { createRedactor, type Redactor } from '../../kernel/redact.ts';
 import type { Environment } from '../../kernel/vocabulary.ts';
 import { databaseError } from '../../ledger/connection/database-error.ts';
 import { sqlStateOf } from '../../ledger/connection/postgres-codes.ts';
+import { namingReadOnlySetting } from '../../ledger/connection/read-only-setting.ts';
 import { findSignerMistakes } from '../../service/signing/create-signer.ts';
 import { nameWallet } from '../../status/name-wallet.ts';
 import { describeError } from '../output/describe-error.ts';
@@ -92,7 +93,8 @@ export async function runCommand(
     const { isTraced } = await startTracing(env, { log, shutdown });
     return await work({ env, settings, log, screen, shutdown, redact, isTraced });
   } catch (thrown) {
-    const { line, exitCode } = lastWords(databaseError(toError(thrown)));
+    const error = databaseError(toError(thrown));
+    const { line, exitCode } = lastWords(await namingReadOnlySetting(error, settings.database.url));
     process.stderr.write(line);
     return exitCode;
   } finally {

@@ -9,6 +9,7 @@ const sqlState = {
   insufficientPrivilege: '42501',
   reservedName: '42939',
   transactionAborted: '25P02',
+  readOnlyTransaction: '25006',
 } as const;
 
 /** Form of a SQLSTATE; WL is this program's own class. Node's own codes, such as EPIPE, can have the same length. */
@@ -59,6 +60,11 @@ export function isConnectionLost(error: unknown): boolean {
 /** Returns true if an earlier statement of the transaction failed, so that PostgreSQL runs no further one. */
 export function isTransactionAborted(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.transactionAborted;
+}
+
+/** Returns true if PostgreSQL refused a write because the transaction is read-only. */
+export function isReadOnlyRefusal(error: unknown): boolean {
+  return sqlStateOf(error) === sqlState.readOnlyTransaction;
 }
 
 export function isLockTimeout(error: unknown): boolean {
