@@ -34,15 +34,15 @@ test('the recipes about several wallets leave out what only moved between them',
                                      is_success, occurred_at)
     select case when (n % 4) in (0, 1) then 'main' else 'w2' end, 'order-' || n / 4 * 2 + n % 2,
            case n % 2 when 0 then 'withdraw' else 'deposit' end, case n % 3 when 0 then 'ETH' else 'BTC' end,
-           case when n % 14 = 1 then 2 else 3 end, 0.01, 'ETH', 'hash-' || n, state, state <> 'pending',
+           case when n % 14 = 1 then 2 else 3 end, 0.01, 'ETH', encode(sha256(n::text::bytea), 'hex') || ':' || n, state, state <> 'pending',
            state = 'success', now() - n * interval '1 hour'
       from generate_series(1, 99) as n
      cross join lateral (select case n % 11 when 5 then 'pending' when 7 then 'failed' else 'success' end as state) as s;
     update ledger.transactions d set tx_hash = w.tx_hash, symbol = w.symbol
       from ledger.transactions w
      where w.stream = 'withdraw' and d.stream = 'deposit' and d.wallet <> w.wallet
-       and substring(w.tx_hash from 6)::integer % 3 > 0
-       and substring(d.tx_hash from 6)::integer = substring(w.tx_hash from 6)::integer + case w.wallet when 'main' then 3 else -1 end`);
+       and split_part(w.tx_hash, ':', 2)::integer % 3 > 0
+       and split_part(d.tx_hash, ':', 2)::integer = split_part(w.tx_hash, ':', 2)::integer + case w.wallet when 'main' then 3 else -1 end`);
   const pairs = await query<{ is_exact: boolean; is_success: boolean }>(
     'select distinct is_exact, is_success from ledger.internal_transfers',
   );

@@ -92,6 +92,15 @@ export const booksBugs: PlantedBug[] = [
       'each withdrawal is paired with the best deposit of another wallet, and each row is in one pair at most',
   },
   {
+    id: 'placeholder-pairs',
+    promise: 'Transfers between wallets',
+    wrong: 'a text that is no hash pairs the rows that have it',
+    in: 'engine.hash_spellings',
+    find: 'THEN 32 ELSE 24 END THEN NULL',
+    put: 'THEN 2 ELSE 2 END THEN NULL',
+    caughtBy: 'the text %s is no hash and pairs nothing',
+  },
+  {
     id: 'opening-forward',
     promise: 'Double entry',
     wrong: 'the balance before the first reading is that of the reading',
