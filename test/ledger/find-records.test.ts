@@ -56,3 +56,24 @@ test('an order and the deposits to an address are found by index, at most 50 of 
   }
   expect((await findByScan(ledger.db, 'nothing')).transactions).toEqual([]);
 });
+
+test('a hash of 64 hexadecimal digits is found by index in either case, with or without 0x; mixed case by a scan', async () => {
+  const digits = 'b7f1c2d3e4a5968778695a4b3c2d1e0f'.repeat(2);
+  const upper = digits.toUpperCase();
+  const mixed = `0x${digits.slice(0, 32)}${upper.slice(32)}`;
+  const spellings = [digits, upper, `0x${digits}`, `0x${upper}`, `0X${upper}`];
+  for (const stored of [...spellings, mixed]) {
+    await ledger.db.execute(sql`truncate ledger.transactions`);
+    await storeListedTransactions(ledger.db, 'withdraw', [
+      listed({ orderNo: 'hashed', txHash: stored }),
+    ]);
+    const wanted = stored === mixed ? [mixed] : [...spellings, mixed];
+    const { found, seq } = await findWithoutScan(wanted);
+    const orderNos = found.map(({ transactions }) => transactions.map(({ orderNo }) => orderNo));
+    expect([stored, orderNos, seq]).toEqual([stored, wanted.map(() => ['hashed']), 0]);
+    for (const text of spellings)
+      expect((await findByScan(ledger.db, text)).transactions).toMatchObject([
+        { orderNo: 'hashed' },
+      ]);
+  }
+});

@@ -161,16 +161,18 @@ export async function findAddress(db: LedgerDb, address: string): Promise<FoundA
 }
 
 /**
- * Finds an order number, a request id, a hash as the service gave it or in lower case, or an address, all by index: the
- * transactions with it, the latest ones to it, and the address on all chains. Writes nothing.
+ * Finds an order number, a request id, a hash as the service gave it, in lower case or in the spellings of hexadecimal
+ * digits, or an address, all by index: the transactions with it, the latest ones to it, and the address on all chains.
+ * Writes nothing.
  */
 export async function findIndexed(db: LedgerDb, given: string): Promise<FoundRecords> {
   const key = sql`ledger.address_key(${given}::text)`;
+  const hashes = sql`array[${given}::text, lower(${given}::text)] || engine.hash_spellings(${given}::text)`;
   const orders = await readTransactions(db, sql`t.order_no = ${given}::text`);
   // Uses separate queries: a plain `or` would make PostgreSQL read the whole table.
   const others = [
     ...(await readTransactions(db, sql`t.request_id = ${given}::text`)),
-    ...(await readTransactions(db, sql`t.tx_hash in (${given}::text, lower(${given}::text))`)),
+    ...(await readTransactions(db, sql`t.tx_hash = any (${hashes})`)),
     ...(await readTransactions(
       db,
       sql`t.stream = 'deposit' and ledger.address_key(t.to_address) = ${key}`,
@@ -198,7 +200,7 @@ export async function findByScan(db: LedgerDb, given: string): Promise<FoundReco
   const lower = sql`lower(${given}::text)`;
   const found = await readTransactions(
     db,
-    sql`lower(t.tx_hash) = ${lower}
+    sql`lower(t.tx_hash) = any (array[${lower}] || engine.hash_spellings(${lower}))
         or lower(t.from_address) = ${lower} and ledger.address_key(t.from_address) = ledger.address_key(${given}::text)`,
   );
   return { ...cut(found), addresses: [], rejects: [] };
