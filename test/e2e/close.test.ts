@@ -108,7 +108,7 @@ test('the export of a closed month stays the same byte for byte, whatever comes,
   const again = await close(service, month);
   expect([again.code, again.stdout]).toEqual([
     0,
-    expect.stringMatching(/was closed at .*nothing has changed/),
+    expect.stringMatching(/was already closed at [\s\S]*late entries, /),
   ]);
   expect(await digests(service, from, to)).toEqual(open);
 
@@ -219,6 +219,36 @@ test('a month before a closed one is closed only where nothing has come or chang
   expect(await close(service, first.month)).toMatchObject({ code: 0 });
   const { path } = await exported(service, 'hledger', first.from, second.to);
   expect(readFileSync(path, 'utf8')).not.toContain('came or changed after');
+}, 300_000);
+
+test('a row from before the first closed month that comes late is named, with the amount of the correction', async () => {
+  const service = await withBookedWallet(400);
+  const [first, second] = [monthAgo(5), monthAgo(4)];
+  expect(await close(service, first.month)).toMatchObject({ code: 0 });
+  expect((await close(service, first.month)).stdout).toContain('nothing came or changed');
+  await service.query(`
+    insert into ledger.transactions (order_no, stream, symbol, amount, is_success, is_final, state, occurred_at, detail_synced_at)
+    values ('before', 'withdraw', 'BTC', 2, true, true, 'success', '${first.from} 00:00Z'::timestamptz - interval '9 days', now());
+    update ledger.balance_changes set balance = balance - 2
+     where symbol = 'BTC' and observed_at >= '${first.from} 00:00Z'::timestamptz - interval '9 days';
+    update ledger.streams set service_total = ledger_count where name in ('deposit', 'withdraw');
+    update ledger.coverage set verified_at = now()`);
+  const words = /1 late entry, .*\n {4}BTC {2}changes custody by -2, in 1 transaction\n/;
+  expect((await close(service, 'list')).stdout).toMatch(words);
+  expect(await close(service, first.month)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(words),
+  });
+  expect(JSON.parse((await close(service, first.month, '--json')).stdout)).toMatchObject({
+    outcome: 'already',
+    lateEntries: 1,
+    late: [{ symbol: 'BTC', amount: '-2', orders: 1 }],
+  });
+  expect(await close(service, second.month)).toMatchObject({ code: 0 });
+  const { path } = await exported(service, 'hledger', first.from, second.to);
+  expect(readFileSync(path, 'utf8')).toMatch(
+    /came or changed after the month before was closed[^\n]*\n +assets:custody {2}-2(\.0+)? BTC\n/,
+  );
 }, 300_000);
 
 test('a month that is not proven complete is not closed, and the reasons are named', async () => {

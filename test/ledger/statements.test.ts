@@ -176,7 +176,7 @@ test('a trial balance is the sum of the postings booked before the moment', asyn
 test('late entries add up to the changes of a closed month since', async () => {
   const client = await connectOne();
   const custody = `select symbol, sum(amount) as amount from ledger.postings
-    where account = 'assets:custody' and booked_at >= '2026-03-01 00:00Z' and booked_at < '2026-04-01 00:00Z' group by symbol`;
+    where account = 'assets:custody' and booked_at < '2026-04-01 00:00Z' group by symbol`;
   const later = fc.record({
     what: fc.constantFrom('insert', 'update', 'detail', 'unlist', 'relist', 'delete', 'touch'),
     order: fc.nat(14),
@@ -243,6 +243,47 @@ test('a late entry names the event, and an open month has none', async () => {
     { order_no: 'late', kind: 'changed', symbol: 'BTC', amount_change: '-2' },
     { order_no: 'late', kind: 'unlisted', symbol: 'BTC', amount_change: '0' },
   ]);
+});
+
+test('a row from before the closed months is a late entry of the next closed one as far as it moves money', async () => {
+  await query(`insert into ledger.closed_months (month, closed_at, transactions, digest)
+    values ('2026-03-01', now(), 0, ''), ('2026-05-01', now(), 0, '')`);
+  const at = (day: string) => `timestamptz '2026-${day} 00:00Z'`;
+  await query(`insert into ledger.transactions (order_no, stream, symbol, amount, state, is_success, occurred_at) values
+    ('early', 'withdraw', 'BTC', 2, 'success', true, ${at('01-15')}),
+    ('waiting', 'deposit', 'BTC', 3, 'pending', false, ${at('02-28')}),
+    ('unread', 'deposit', 'BTC', null, 'success', true, ${at('02-28')}),
+    ('between', 'deposit', 'ETH', 4, 'success', true, ${at('04-15')}),
+    ('after', 'deposit', 'ETH', 5, 'success', true, ${at('06-01')})`);
+  await query(`update ledger.transactions set state = 'done' where order_no = 'early'`);
+  await query(
+    `update ledger.transactions set is_success = true, fee = 0.5, fee_symbol = 'ETH' where order_no = 'waiting'`,
+  );
+  await query(`update ledger.transactions set amount = 2.5 where order_no = 'early'`);
+  await query(`update ledger.transactions set amount = 7 where order_no = 'unread'`);
+  await query(`update ledger.transactions set is_listed = false where order_no = 'waiting'`);
+  await query(
+    `update ledger.transactions set occurred_at = ${at('03-15')} where order_no = 'between'`,
+  );
+  await query(`delete from ledger.transactions where order_no = 'early'`);
+  const rows = await query<{ entry: string }>(`
+    select concat_ws(' ', to_char(month, 'MM'), order_no, kind, symbol, trim_scale(amount_change)) as entry
+      from ledger.late_entries order by id, month, symbol`);
+  expect(rows.map(({ entry }) => entry).sort()).toEqual(
+    [
+      '03 early new BTC -2',
+      '05 between new ETH 4',
+      '03 waiting changed BTC 3',
+      '03 waiting changed ETH -0.5',
+      '03 early changed BTC -0.5',
+      '03 unread changed BTC 7',
+      '03 waiting unlisted BTC -3',
+      '03 waiting unlisted ETH 0.5',
+      '03 between changed ETH 4',
+      '05 between changed ETH -4',
+      '03 early unlisted BTC 2.5',
+    ].sort(),
+  );
 });
 
 test('the first detail of a late row is a late entry only if it moves money', async () => {

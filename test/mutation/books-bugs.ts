@@ -82,6 +82,15 @@ export const booksBugs: PlantedBug[] = [
     caughtBy: 'the books of each of two wallets equal those of a ledger with that wallet alone',
   },
   {
+    id: 'late-before-the-closed-months',
+    promise: 'Closed months',
+    wrong: 'a late row from before the first closed month is no late entry',
+    in: 'engine.closed_lines',
+    find: 'c.month >= b.month',
+    put: 'c.month = b.month',
+    caughtBy: 'late entries add up to the changes of a closed month since',
+  },
+  {
     id: 'deposit-in-two-transfers',
     promise: 'Transfers between wallets',
     wrong: 'two withdrawals with one hash are paired with the same deposit',

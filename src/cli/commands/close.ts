@@ -63,11 +63,9 @@ function closingWords(month: string, closing: Closing): string {
   }
   const { outcome, closedAt, transactions, digest, differingBalances, coinsWithoutOpening } =
     closing;
-  const head =
-    outcome === 'closed'
-      ? `${month} is closed`
-      : `${month} was closed at ${closedAt}; nothing has changed`;
-  return `${head}\n  ${counted(transactions, 'transaction', 'transactions')}, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}${withoutOpeningWords(coinsWithoutOpening)}`;
+  const isNew = outcome === 'closed';
+  const head = isNew ? `${month} is closed` : `${month} was already closed at ${closedAt}`;
+  return `${head}\n  ${counted(transactions, 'transaction', 'transactions')}, SHA-256 of the CSV export ${digest}\n${differingWords(differingBalances)}${withoutOpeningWords(coinsWithoutOpening)}${isNew ? '' : lateWords(closing)}`;
 }
 
 /** Counts the balances that the month's transactions, which are proven complete, leave unexplained. */
@@ -99,8 +97,7 @@ function withoutAmountWords(late: ClosedMonth['late']): string {
 }
 
 function monthWords(month: ClosedMonth): string {
-  const { lateEntries, late, isIntact, differingBalances, coinsWithoutOpening, negativeOpenings } =
-    month;
+  const { isIntact, differingBalances, coinsWithoutOpening, negativeOpenings } = month;
   return [
     `${month.month}  closed ${month.closedAt}  ${counted(month.transactions, 'transaction', 'transactions')}  ${month.digest}\n`,
     ...(isIntact
@@ -112,13 +109,17 @@ function monthWords(month: ClosedMonth): string {
       (symbol) =>
         `  its opening of ${printableText(symbol)} is below zero: an earlier version booked a difference as one\n`,
     ),
-    lateEntries === 0
-      ? '  nothing came or changed afterwards\n'
-      : `  ${counted(lateEntries, 'late entry', 'late entries')}${withoutAmountWords(late)}, see the table ledger.late_entries\n`,
-    ...late.map(({ symbol, amount, orders }) => {
-      const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
-      const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);
-      return `    ${coin}  changes custody ${change}, in ${counted(orders, 'transaction', 'transactions')}\n`;
-    }),
+    lateWords(month),
   ].join('');
+}
+
+/** Counts the late entries of a closed month, and sums them per coin. */
+function lateWords({ lateEntries, late }: Pick<ClosedMonth, 'lateEntries' | 'late'>): string {
+  if (lateEntries === 0) return '  nothing came or changed afterwards\n';
+  const sums = late.map(({ symbol, amount, orders }) => {
+    const change = amount === null ? 'by an unknown amount' : `by ${amount}`;
+    const coin = symbol === null ? 'an unnamed coin' : printableText(symbol);
+    return `    ${coin}  changes custody ${change}, in ${counted(orders, 'transaction', 'transactions')}\n`;
+  });
+  return `  ${counted(lateEntries, 'late entry', 'late entries')}${withoutAmountWords(late)}, see the table ledger.late_entries\n${sums.join('')}`;
 }

@@ -12,13 +12,14 @@ import {
 } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
 import { requireDistinctAccounts } from '../require-distinct-accounts.ts';
+import { countEntries, type LateSum, lateSums } from './late-sums.ts';
 import { readObstacles } from './read-obstacles.ts';
 import { requireBegunHistory } from './require-begun-history.ts';
 
 /**
  * `differingBalances`: how many reported balances the transactions contradict, so that journals do not assert them.
  * `coinsWithoutOpening`: coins whose difference may come from open, unreadable or unlisted transactions, so that the
- * books have no opening for them.
+ * books have no opening for them. `late`: the late entries of a month that was closed before.
  */
 export type Closing =
   | {
@@ -28,6 +29,8 @@ export type Closing =
       digest: string;
       differingBalances: number;
       coinsWithoutOpening: string[];
+      lateEntries: number;
+      late: LateSum[];
     }
   | { outcome: 'refused'; reasons: string[] };
 
@@ -97,16 +100,20 @@ async function closeOnce(
 }
 
 type Closed = Exclude<Closing, { outcome: 'refused' }>;
+type ClosedRow = Omit<Closed, 'outcome' | 'lateEntries'>;
 
 async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
-  const { rows } = await client.query<Omit<Closed, 'outcome'>>(
+  const { rows } = await client.query<ClosedRow>(
     `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
             c.transactions::integer, c.digest, ${differingBalances} as "differingBalances",
-            ${coinsWithoutOpening} as "coinsWithoutOpening"
+            ${coinsWithoutOpening} as "coinsWithoutOpening", ${lateSums} as late
        from own.closed_months c where c.month = $1`,
     [from],
   );
-  return rows[0] === undefined ? null : { outcome: 'already', ...rows[0] };
+  const [row] = rows;
+  return row === undefined
+    ? null
+    : { outcome: 'already', ...row, lateEntries: countEntries(row.late) };
 }
 
 /** Keeps every part of the books, and returns the number of transactions in them. */
@@ -157,6 +164,8 @@ async function fingerprintOf(
   const { rows } = await client.query<{ fingerprint: string }>(
     `select count(*) || ' ' || coalesce(sum(hashtextextended(row(t.order_no, t.stream, t.symbol, t.amount, t.fee,
               t.fee_symbol, t.state, t.is_success, t.is_listed, t.occurred_at, t.first_seen_at)::text, 0)::numeric), 0)
+              || coalesce((select string_agg(s::text, ' ' order by s.kind, s.symbol)
+                             from ledger.booked_sums(engine.wallet(), '-infinity', $1::date::timestamp at time zone 'UTC') as s), '')
               as fingerprint
        from own.transactions t
       where t.occurred_at >= $1::date::timestamp at time zone 'UTC'

@@ -4,16 +4,7 @@ import { onPatientConnection } from '../../connection/on-patient-connection.ts';
 import type { Books } from '../books.ts';
 import { coinsWithoutOpening, differingBalances, negativeOpenings } from '../kept-books-sql.ts';
 import { readKeptBooks } from '../read-kept-books.ts';
-
-/** Late entries of a closed month, per coin. `amount` is null while an order's part is not known. */
-type LateSum = {
-  symbol: string | null;
-  entries: number;
-  orders: number;
-  amount: string | null;
-  /** Entries that change no amount. */
-  withoutAmount: number;
-};
+import { countEntries, type LateSum, lateSums } from './late-sums.ts';
 
 /**
  * `isIntact`: the kept books still have the digest that was recorded when the month was closed. `differingBalances` and
@@ -41,13 +32,7 @@ const monthsSelect = `
          ${differingBalances} as "differingBalances", ${coinsWithoutOpening} as "coinsWithoutOpening",
          ${negativeOpenings} as "negativeOpenings",
          to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
-         coalesce((select json_agg(l order by l.symbol collate "C")
-                     from (select e.symbol, count(*)::integer as entries, count(distinct e.order_no)::integer as orders,
-                                  count(*) filter (where e.amount_change = 0)::integer as "withoutAmount",
-                                  case when bool_and(e.amount_change is not null or not e.is_last)
-                                    then trim_scale(sum(e.amount_change))::text end as amount
-                             from (select *, lead(id) over (partition by order_no, symbol order by id) is null as is_last
-                                     from own.late_entries where month = c.month) as e group by e.symbol) as l), '[]') as late
+         ${lateSums} as late
     from own.closed_months c order by c.month`;
 
 /** Reads the closed months of one moment, and compares the digest of each with that of its kept books. */
@@ -71,6 +56,5 @@ async function judge(
 ): Promise<ClosedMonth> {
   const books = await readKeptBooks(client, { from: firstDay, to: lastDay }, [firstDay]);
   const isIntact = (await digestOf(books)) === row.digest;
-  const lateEntries = row.late.reduce((sum, { entries }) => sum + entries, 0);
-  return { ...row, isIntact, lateEntries };
+  return { ...row, isIntact, lateEntries: countEntries(row.late) };
 }
