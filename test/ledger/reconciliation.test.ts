@@ -93,7 +93,7 @@ test.each([
   });
   expect(await reconciled('ETH', { ETH: beyond })).toMatchObject({
     is_explained: false,
-    explanation: expect.stringMatching(/^more than the open amounts can explain, 0.200: /),
+    explanation: expect.stringMatching(/^more than the open amounts can explain, 0\.2: /),
   });
   // Bitcoin is on no chain of that withdrawal.
   await storeBalances(db, [balance('BTC', '0.0001', 0)], 99, false);
