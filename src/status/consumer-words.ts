@@ -6,10 +6,11 @@ import { durationWords } from './status-words.ts';
 export function consumerWords(consumer: FeedConsumer): string {
   const { position, lagEvents, lagSeconds, state } = consumer;
   const reason = stateReason(consumer);
+  const since = lagSeconds === null ? '' : ` (${durationWords(lagSeconds)})`;
   const behind =
     lagEvents <= 0
       ? 'up to date'
-      : `${countWords(lagEvents)} ${lagEvents === 1 ? 'event' : 'events'} behind (${durationWords(lagSeconds)})`;
+      : `${countWords(lagEvents)} ${lagEvents === 1 ? 'event' : 'events'} behind${since}`;
   return [`at event ${position}`, behind, reason === null ? state : `${state}: ${reason}`].join(
     ' · ',
   );

@@ -98,6 +98,9 @@ test('the events of an unset webhook are kept for 30 days with a warning, and no
   await noteReceivers(db, ['shop', 'crm']);
   expect(await states()).toEqual({ shop: 'reading', crm: 'lost' });
   expect((await problems()).map(({ name }) => name)).toEqual(['feed_events_lost']);
+  const lost = (await readFeedConsumers(db)).find(({ name }) => name === 'crm');
+  expect(lost).toMatchObject({ lagEvents: 3, lagSeconds: null });
+  expect(lost && consumerWords(lost)).toBe('at event 3 · 3 events behind · lost');
 });
 
 test('a daemon logs its receivers at its start', async () => {

@@ -161,7 +161,7 @@ export const statusGauges: StatusGauge[] = [
   },
   {
     name: 'wallet_ledger_feed_lag_seconds',
-    help: 'Age of the first event that a consumer or webhook has not received; 0 when there is none',
+    help: 'Age of the first event that a consumer or webhook has not received; 0 when there is none; no sample when it was deleted',
     labelNames: ['consumer', 'kind'],
     samples: perConsumer((consumer) => consumer.lagSeconds),
   },
@@ -183,13 +183,16 @@ export const statusGauges: StatusGauge[] = [
 ];
 
 /** At most 101 series of each kind, because a role may have a hundred consumers. */
-function perConsumer(value: (consumer: FeedConsumer) => number): StatusGauge['samples'] {
+function perConsumer(value: (consumer: FeedConsumer) => number | null): StatusGauge['samples'] {
   return ({ feed }) =>
     (['consumer', 'webhook'] as const).flatMap((kind) =>
       cappedSeries(
         feed
           .filter((consumer) => consumer.kind === kind && consumer.state !== 'unset')
-          .map((consumer) => ({ name: consumer.name, value: value(consumer) })),
+          .flatMap((consumer) => {
+            const known = value(consumer);
+            return known === null ? [] : [{ name: consumer.name, value: known }];
+          }),
       ).map((series) => ({ labels: { consumer: series.name, kind }, value: series.value })),
     );
 }

@@ -13,7 +13,7 @@ export function feedSection({ feed }: StatusReport): Html | string {
     (consumer) => html`<tr><th scope="row">${foreign(consumer.name)}</th><td>${consumer.kind}</td>
 <td class="${isFailing(consumer) ? 'bad' : ''}">${consumer.state}${reasonWords(consumer)}</td>
 <td class="number">${countWords(consumer.position)}</td><td class="number">${countWords(Math.max(0, consumer.lagEvents))}</td>
-<td class="number">${durationWords(consumer.lagSeconds)}</td></tr>`,
+<td class="number">${consumer.lagSeconds === null ? '–' : durationWords(consumer.lagSeconds)}</td></tr>`,
   );
   const columns = ['At event', 'Events behind', 'Behind by'];
   const table = html`<table>

@@ -18,8 +18,9 @@ const [asJson, decode] = object({
   position: [sql`c.position`, number],
   lagEvents: [sql`c.behind`, number],
   lagSeconds: [
-    sql`coalesce(greatest(0, trunc(extract(epoch from now() - c.oldest_at))), 0)::float8`,
-    number,
+    sql`case when c.behind <= 0 then 0
+             when c.oldest_at is not null then greatest(0, trunc(extract(epoch from now() - c.oldest_at))) end::float8`,
+    orNull(number),
   ],
   state: [
     sql`c.state`,
@@ -31,8 +32,9 @@ const [asJson, decode] = object({
 
 /**
  * A consumer or webhook of the change feed. `position`: it has all events up to this one. `lagEvents`: number of those
- * that it has not got; `lagSeconds`: age of the first of them, 0 if there is none. `failingSince`: when an event first
- * failed, or when the program stopped the webhook. `unset`: a webhook that no daemon has in FEED_WEBHOOKS any more.
+ * that it has not got; `lagSeconds`: age of the first of them, 0 if there is none, null if it was deleted.
+ * `failingSince`: when an event first failed, or when the program stopped the webhook. `unset`: a webhook that no
+ * daemon has in FEED_WEBHOOKS any more.
  */
 export type FeedConsumer = ReturnType<typeof decode>;
 
