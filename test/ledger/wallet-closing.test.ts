@@ -111,6 +111,31 @@ test('two wallets can close at the same time; the second closing of one wallet w
   expect(arrived).toBe(2);
 }, 120_000);
 
+test('a row from before the month that changes while it is being closed is in what the month begins with', async () => {
+  const both = await withLedger();
+  const one = await fill(both, 'main', 2);
+  let readings = 0;
+  const closed = await closeMonth(one, march, {
+    signal,
+    async digestOf(books) {
+      readings += 1;
+      if (readings === 1)
+        await one.pool.query(
+          `update own.transactions set amount = amount + 1 where order_no = 'order-1'`,
+        );
+      return await csvDigest(books);
+    },
+  });
+  expect([closed.outcome, readings]).toEqual(['closed', 2]);
+  expect(await both.query('select * from ledger.late_entries')).toEqual([]);
+  const [sums] = await both.query<{ kept: string; booked: string }>(`
+    select (select sum(k.cells[3]::numeric) from ledger.closed_books k
+             where k.part = 'carried' and k.cells[1] = 'USDT' and k.cells[2] = 'assets:custody') as kept,
+           (select sum(p.amount) from ledger.postings p
+             where p.symbol = 'USDT' and p.account = 'assets:custody' and p.booked_at < '2026-03-01 00:00Z') as booked`);
+  expect(sums?.kept).toBe(sums?.booked);
+});
+
 test('a closing blocks the writers of its own wallet only', async () => {
   const both = await withLedger();
   const [one, two] = [await fill(both, 'main', 2), await fill(both, 'w2', 7)];
