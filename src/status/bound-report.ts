@@ -8,7 +8,7 @@ const longNumber = /^(-?)(\d)(\d+)(?:\.\d*)?$/;
 /**
  * Returns the report with lists of at most 500 items for each wallet and texts of at most 500 characters. The service
  * can send any number and length, and the report is shown on pages, terminals and as metrics. A cut text ends with `…`;
- * the digits of a cut number are truncated and followed by an exponent.
+ * the digits of a cut number are truncated and followed by an exponent. Cures are the program's own and stay whole.
  */
 export function boundReport(report: StatusReport): StatusReport {
   const kept = bounded(report) as StatusReport;
@@ -27,7 +27,9 @@ function bounded(value: unknown): unknown {
   if (typeof value === 'string') return value.length > textMax ? shortened(value) : value;
   if (Array.isArray(value)) return firstOfEachWallet(value).map(bounded);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bounded(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, name === 'cure' ? item : bounded(item)]),
+  );
 }
 
 /** Items that name no wallet count together. */

@@ -118,6 +118,15 @@ test('every problem is named before all else, critical ones first, and what to d
   expect(rest).toContain('transactions, 60 min ago: broke');
 });
 
+test('a cure is printed whole, and a cut text of the service ends with an ellipsis', () => {
+  const cure = `\`select ${'o.order_no, '.repeat(60)}1\` names them; correct the books`;
+  const what = 'the service says so '.repeat(30);
+  const text = draw({ problems: [sampleProblem({ what, cure })] });
+  const shown = text.replaceAll(/\s+/g, ' ');
+  expect(shown).toContain(cure);
+  expect(shown).toMatch(/the service says so… \(for 60 min\)/);
+});
+
 test('of many lists and pools only the first and those with a problem are drawn', () => {
   const text = draw({
     streams: Array.from({ length: 30 }, (_, index) =>

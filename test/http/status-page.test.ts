@@ -4,6 +4,7 @@ import { renderDocument } from '../../src/http/page/page-frame.ts';
 import { renderStatus } from '../../src/http/status-page/status-page.ts';
 import type { Problem } from '../../src/ledger/reports/ledger-status.ts';
 import type { DailyFlows } from '../../src/ledger/reports/read-flows.ts';
+import { boundReport } from '../../src/status/bound-report.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import {
   sampleCoverage,
@@ -114,6 +115,12 @@ test('endless text of the service is cut', async () => {
     sampleReport({ problems: [sampleProblem({ what: 'x'.repeat(1_000_000) })] }),
   );
   expect(page.length).toBeLessThan(50_000);
+});
+
+test('a cure is shown whole', async () => {
+  const cure = `\`select ${'o.order_no, '.repeat(60)}1\` names them; correct the books`;
+  const page = await pageOf(boundReport(sampleReport({ problems: [sampleProblem({ cure })] })));
+  expect(page).toContain('1</code> names them; correct the books</bdi>');
 });
 
 test('the page loads its own script and nothing else, and its style is the one the policy allows', async () => {

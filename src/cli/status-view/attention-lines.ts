@@ -1,6 +1,6 @@
 import { countWords } from '../../kernel/count-words.ts';
 import type { Problem } from '../../ledger/reports/ledger-status.ts';
-import { printableText } from '../../service/decoding/printable-text.ts';
+import { printableLine, printableText } from '../../service/decoding/printable-text.ts';
 import { listProblems, verdictOn } from '../../status/list-problems.ts';
 import type { StatusReport } from '../../status/status-report.ts';
 import { durationWords, secondsBetween, verdictWords } from '../../status/status-words.ts';
@@ -51,7 +51,7 @@ export function attentionLines(report: StatusReport, { paint, width }: TextStyle
   }
 
   function cureLines(cure: string): string[] {
-    return wrap(printableText(cure), width - 6).map((line, index) =>
+    return wrap(printableLine(cure), width - 6).map((line, index) =>
       paint('bold', `    ${index === 0 ? '→' : ' '} ${line}`),
     );
   }

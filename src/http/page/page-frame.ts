@@ -52,11 +52,11 @@ export function cut(text: string): string {
   return text.length > foreignMax ? `${text.slice(0, foreignMax - 1)}…` : text;
 }
 
-/** Shows text of the ledger, with the parts between backticks as code. */
+/** Shows a text of the program whole, with the parts between backticks as code. */
 export function withCode(text: string): Html {
-  const pieces = cut(text).split('`');
+  const pieces = text.split('`');
   // A text with an unpaired backtick is shown as it is.
-  if (pieces.length % 2 === 0) return foreign(text);
+  if (pieces.length % 2 === 0) return html`<bdi>${text}</bdi>`;
   return html`<bdi>${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}</bdi>`;
 }
 

@@ -141,7 +141,8 @@ function describeAnswer(
   envelope: Envelope | { problem: string } = openEnvelope(rawBody),
 ): string {
   if ('problem' in envelope) {
-    const excerpt = printableText(rawBody).slice(0, excerptLength);
+    const text = printableText(rawBody);
+    const excerpt = text.length > excerptLength ? `${text.slice(0, excerptLength - 1)}…` : text;
     return `HTTP ${status} with ${envelope.problem}${excerpt && `: ${excerpt}`}`;
   }
   const message = printableText(envelope.message);
