@@ -1,8 +1,9 @@
 import {
+  namesOf,
   requireFunction,
   requireNumber,
-  requireObject,
   requireOneOf,
+  requireOptions,
   requireSignal,
   requireText,
   requireWallet,
@@ -59,11 +60,26 @@ const timeoutMsMax = 2_147_483_647;
 const poolSizeMax = 10_000;
 const eventsPerTransactionMax = 10_000;
 
+const walletNames = namesOf<OfWallet>({ wallet: true });
+const openNames = namesOf<OpenOptions>({ wallet: true, poolSize: true, onWarning: true });
+const eventNames = namesOf<EventOptions>({
+  wallet: true,
+  signal: true,
+  eventsPerTransaction: true,
+});
+const waitNames = namesOf<WaitForDepositOptions>({
+  wallet: true,
+  until: true,
+  after: true,
+  timeoutMs: true,
+  signal: true,
+});
+
 // The parsers complete the options by their defaults. They throw LedgerError `usage` for one that is not what its type
 // says. `home`: wallet of `OpenOptions`.
 
 export function parseOpenOptions(options: OpenOptions) {
-  requireObject('options', options);
+  requireOptions('options', options, openNames);
   const { wallet, poolSize = 5, onWarning = () => undefined } = options;
   requireWallet(wallet);
   requireWhole('poolSize', poolSize, 1, poolSizeMax);
@@ -72,13 +88,21 @@ export function parseOpenOptions(options: OpenOptions) {
 }
 
 export function parseOfWallet(options: OfWallet, home: string | undefined): string | undefined {
-  requireObject('options', options);
+  return parseWallet(options, walletNames, home);
+}
+
+function parseWallet(
+  options: OfWallet,
+  known: readonly string[],
+  home: string | undefined,
+): string | undefined {
+  requireOptions('options', options, known);
   requireWallet(options.wallet);
   return options.wallet ?? home;
 }
 
 export function parseEventOptions(options: EventOptions, home: string | undefined): FollowOptions {
-  const wallet = parseOfWallet(options, home) ?? null;
+  const wallet = parseWallet(options, eventNames, home) ?? null;
   const { signal, eventsPerTransaction = 1 } = options;
   requireSignal(signal);
   requireWhole('eventsPerTransaction', eventsPerTransaction, 1, eventsPerTransactionMax);
@@ -93,7 +117,7 @@ export function parseWaitOptions(
   timeoutMs: number | undefined;
   signal: AbortSignal | undefined;
 } {
-  const wallet = parseOfWallet(options, home) ?? null;
+  const wallet = parseWallet(options, waitNames, home) ?? null;
   const { until = 'final', after = 0, timeoutMs, signal } = options;
   requireOneOf('until', until, ['seen', 'final']);
   requireWhole('after', after, 0, Number.MAX_SAFE_INTEGER);
@@ -104,7 +128,7 @@ export function parseWaitOptions(
 
 /** Returns the reference or the address to wait for. */
 export function parseDepositOf(of: DepositOf): DepositOf {
-  requireObject('the deposit to wait for', of);
+  requireOptions('the deposit to wait for', of, ['reference', 'address']);
   const { reference, address }: { reference?: string; address?: string } = of;
   if (reference !== undefined && address !== undefined)
     throw wrongArgument('name the deposit by its reference or by its address, not by both');

@@ -60,6 +60,11 @@ export function requireOptions(name: string, value: unknown, known: readonly str
   throw wrongArgument(`${name} must not have ${unknown.join(', ')}; known: ${known.join(', ')}`);
 }
 
+/** Returns the names of a type's properties; a missing name does not compile. */
+export function namesOf<T>(names: { [Name in keyof Required<T>]: true }): string[] {
+  return Object.keys(names);
+}
+
 export function requireObject(name: string, value: unknown): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   throw wrongArgument(`${name} must be an object`);

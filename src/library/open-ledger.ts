@@ -62,8 +62,8 @@ export type OpenedLedger = {
    * Resolves with a deposit when the ledger sees it. Finds deposits of the events that the feed still keeps (7 days) as
    * well, so the call may be repeated after a restart; older ones are in `ledger.transactions`. Several deposits: the
    * first one after `after`. Without a wallet, those of all wallets count. Waits for notifications, and through lost
-   * connections. Source: `ledger.events`; needs the rights of a consumer. Throws `timed-out`, and `position-ahead` if
-   * the database went back to before `after`.
+   * connections. Source: `ledger.events`; needs the rights of a consumer. Throws `timed-out`, `position-ahead` if the
+   * database went back to before `after`, and `usage` for a reference of several wallets if none is named.
    */
   waitForDeposit(of: DepositOf, options?: WaitForDepositOptions): Promise<Deposit>;
   /** Returns the number of the latest event of the feed; 0 if there is none. Needs the rights of a consumer. */

@@ -2,7 +2,7 @@ import { LedgerError } from '../kernel/errors.ts';
 import type { Ask } from './ask-database.ts';
 
 /** Version of `ledger.contract` that the library needs: the same major version, and at least this minor one. */
-const contract = { major: 1, minor: 3 };
+const contract = { major: 1, minor: 5 };
 
 const migrate =
   'run `wallet-ledger migrate` with the DATABASE_URL of the role that owns the ledger';

@@ -4,6 +4,7 @@ import { type Credentials, signingRecipes } from '../sandbox/authentication/sign
 import { createFaults, type Faults, faultKinds } from '../sandbox/sandbox-faults.ts';
 import { withDefaults } from '../sandbox/sandbox-options.ts';
 import {
+  namesOf,
   requireNumber,
   requireOneOf,
   requireOptions,
@@ -91,11 +92,6 @@ const depositNames = namesOf<NewDeposit>({
 });
 
 const faultNames = Object.keys(createFaults({ faultRate: 0, hangMs: 0 }));
-
-/** Returns the names of a type's properties; a missing name does not compile. */
-function namesOf<T>(names: { [Name in keyof Required<T>]: true }): string[] {
-  return Object.keys(names);
-}
 
 /** Throws LedgerError `usage` for an option that is not what its type says, or out of range. */
 export function checkSandboxOptions(options: SandboxOptions): void {

@@ -23,7 +23,13 @@ type Parts = {
   warn(error: Error): void;
 };
 
-type Waiter = Wanted & { after: number; end(deposit: Deposit): void; fail(error: Error): void };
+/** `isNew`: the wallets of its reference were not asked for yet. */
+type Waiter = Wanted & {
+  after: number;
+  isNew: boolean;
+  end(deposit: Deposit): void;
+  fail(error: Error): void;
+};
 
 const retryMs = 1_000;
 
@@ -80,7 +86,7 @@ export function createDepositWatch({ database, watch, closing, warn }: Parts): D
         leave();
         reject(error);
       };
-      const waiter: Waiter = { ...options, of, end, fail };
+      const waiter: Waiter = { ...options, of, isNew: true, end, fail };
       const abort = () => fail(signal.reason as Error);
       if (signal.aborted) return abort();
       signal.addEventListener('abort', abort, { once: true });
@@ -96,17 +102,50 @@ export function createDepositWatch({ database, watch, closing, warn }: Parts): D
 /** Reads up to the feed's end for the waiting calls that are farthest behind. Returns true if all are at the end. */
 async function readFeed(ask: Ask, waiters: ReadonlySet<Waiter>): Promise<boolean> {
   const head = await readHead(ask);
+  const fresh = [...waiters].filter(({ isNew }) => isNew);
+  await refuseAmbiguous(ask, fresh);
+  for (const waiter of fresh) waiter.isNew = false;
   for (const { after, fail } of waiters) if (after > head) fail(wentBack(after, head));
   const after = Math.min(...[...waiters].map((waiter) => waiter.after));
   if (after >= head) return true;
   const group = [...waiters].filter((waiter) => waiter.after === after);
   const events = await readDeposits(ask, group, { after, head });
-  for (const waiter of group) {
-    waiter.after = head;
+  const found = group.flatMap((waiter) => {
     const deposit = findDeposit(events, waiter);
-    if (deposit) waiter.end(deposit);
-  }
+    return deposit ? [{ waiter, deposit }] : [];
+  });
+  // Another wallet may have handed out an address for the reference meanwhile.
+  await refuseAmbiguous(
+    ask,
+    found.map(({ waiter }) => waiter),
+  );
+  for (const waiter of group) waiter.after = head;
+  for (const { waiter, deposit } of found) waiter.end(deposit);
   return false;
+}
+
+/** Rejects the waits for a reference of several wallets that name no wallet. */
+async function refuseAmbiguous(ask: Ask, waiters: Waiter[]): Promise<void> {
+  const unnamed = waiters.flatMap(({ of, wallet, fail }) =>
+    wallet === null && 'reference' in of ? [{ reference: of.reference, fail }] : [],
+  );
+  if (unnamed.length === 0) return;
+  const rows = await ask<{ wallets: string[] }>(
+    `select ledger.wallets_of_reference(r.reference) as wallets
+       from unnest($1::text[]) with ordinality as r (reference, place) order by r.place`,
+    [unnamed.map(({ reference }) => reference)],
+  );
+  for (const [place, { reference, fail }] of unnamed.entries()) {
+    const { wallets = [] } = rows[place] ?? {};
+    if (wallets.length > 1) fail(severalWallets(reference, wallets));
+  }
+}
+
+function severalWallets(reference: string, wallets: string[]): LedgerError {
+  const message = `the reference ${reference} has addresses of several wallets (${wallets.join(', ')})`;
+  return new LedgerError('usage', message, {
+    cure: `name one in the options, as in { wallet: '${wallets[0]}' }`,
+  });
 }
 
 /** Returns the number of the latest event; 0 if there is none. */

@@ -67,6 +67,13 @@ test('the second of two workers of one consumer continues behind the first', asy
   });
 });
 
+test('a consumer that asks for at most no event gets none, and keeps its position', async () => {
+  await as(shop, async (session) => {
+    expect(await seqs(session, 'books', 0)).toEqual([]);
+    expect(await seqs(session, 'books', 1)).toEqual([1]);
+  });
+});
+
 test('a transaction that holds a consumer is ended after an idle minute, with any session setting', async () => {
   await as(shop, async ({ run }) => {
     for (const call of [`ledger.next_events('books')`, `ledger.ack_events('books', 1)`]) {

@@ -427,7 +427,7 @@ test('readers can call the functions and have the documented columns, in a read-
     'chains',
   ])
     await call(`select * from ledger.${view}`);
-  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.4' }]);
+  expect(await call('select ledger.contract_version() as version')).toEqual([{ version: '1.5' }]);
   const promised = await call(
     `select relation || '.' || "column" as name from ledger.contract where meaning is null`,
   );

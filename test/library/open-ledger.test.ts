@@ -194,6 +194,31 @@ describe('waiting for a deposit', () => {
     expect([again.order_no, next.order_no, next.is_success]).toEqual(['d1', 'd2', false]);
   });
 
+  test('a reference of several wallets needs the name of one, also if the second one gets it later', async () => {
+    const library = await open();
+    await library.takeAddress(60, 'alice');
+    const early = library.waitForDeposit({ reference: 'alice' });
+    early.catch(() => undefined);
+    const own = library.waitForDeposit({ reference: 'alice' }, { wallet: 'main' });
+    await until(
+      async () =>
+        (await query(`select from pg_stat_activity where query like 'listen%'`)).length > 0,
+    );
+    await query(`insert into ledger.addresses (wallet, slip44, address, status, assigned_to, assigned_no, assigned_at, generated_by, first_seen_at)
+                 values ('b', 0, '0xCD1', 'assigned', 'alice', 1, now(), 1, now())`);
+    const several = {
+      code: 'usage',
+      message: 'the reference alice has addresses of several wallets (b, main)',
+      cure: expect.stringContaining("{ wallet: 'b' }"),
+    };
+    await expect(library.waitForDeposit({ reference: 'alice' })).rejects.toMatchObject(several);
+    await say('d1', 'success');
+    await expect(early).rejects.toMatchObject(several);
+    expect(await own).toMatchObject({ order_no: 'd1', wallet: 'main' });
+    const byAddress = await library.waitForDeposit({ address: '0xAB1' });
+    expect(byAddress).toMatchObject({ order_no: 'd1' });
+  });
+
   test('a deposit that was taken back does not end a wait; its return does', async () => {
     const library = await open();
     await library.takeAddress(60, 'alice');

@@ -66,6 +66,7 @@ const consumerFunctions = [
   'ledger.ack_events(text, bigint)',
   'ledger.events_head()',
   'ledger.key_of_address(text)',
+  'ledger.wallets_of_reference(text)',
 ] as const;
 
 const consumer: Grant = {
