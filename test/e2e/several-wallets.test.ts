@@ -180,6 +180,16 @@ test('a role that hands out addresses or reads the feed does so for every wallet
     'the events of the change feed',
   ])
     expect(stderr).toContain(`${may}, for every wallet: --wallet limits a reader only`);
+  for (const [role, feed] of [
+    [issuer, '\n'],
+    [consumer, '; warning: through the change feed it can read the events of every wallet'],
+  ]) {
+    const reader = await runProgram(['migrate', '--reader', `${role}`, '--wallet', 'eu'], env);
+    expect([reader.code, reader.stderr]).toEqual([
+      0,
+      expect.stringContaining(`sees the rows of the wallet eu only${feed}`),
+    ]);
+  }
 }, 60_000);
 
 test('rows of a wallet that rests are shown as such, and pool take says that it rests', async () => {

@@ -4,6 +4,7 @@ import {
   grantConsumer,
   grantIssuer,
   grantReader,
+  isConsumer,
 } from '../../ledger/connection/grant-roles.ts';
 import { type PublicationReport, publishTables } from '../../ledger/connection/publish-tables.ts';
 import { acceptWallet, readWalletIdentity, requireNewKey } from '../../ledger/wallet-identity.ts';
@@ -42,7 +43,7 @@ export async function migrateCommand(
   else await refuseStrangers(context, opened.ledger, options);
   if (reader !== undefined) {
     const report = await grantReader(opened.ledger, reader, name ?? null);
-    const rows = name === undefined ? '' : `, and sees the rows of the wallet ${name} only`;
+    const rows = name === undefined ? '' : await rowWords(opened.ledger, reader, name);
     sayGranted(reader, `may read all tables and views of the schema ledger${rows}`, report);
   }
   const scope = scopeWords(context.settings.walletNames.length > 1, name);
@@ -97,6 +98,13 @@ async function refuseStrangers(
   if ((reader ?? issuer ?? consumer ?? publication) === undefined) return;
   const { walletNames } = context.settings;
   await refuseOtherWallet(context, ledger, wallet === undefined ? walletNames : [wallet]);
+}
+
+/** Says what a reader of one wallet sees: also the events of the others if it got the right to the feed before. */
+async function rowWords(ledger: Ledger, role: string, wallet: string): Promise<string> {
+  const rows = `, and sees the rows of the wallet ${wallet} only`;
+  if (!(await isConsumer(ledger, role))) return rows;
+  return `${rows}; warning: through the change feed it can read the events of every wallet, because it was made a consumer (--consumer): grant --reader to another role if it must not`;
 }
 
 /** Says which rights hold for every wallet because they cannot be limited to one. */

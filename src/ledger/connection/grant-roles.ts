@@ -137,6 +137,12 @@ export async function grantConsumer(ledger: Ledger, role: string): Promise<Grant
   return await grant(ledger, role, consumer);
 }
 
+/** Returns whether the role may read the change feed, which has the events of all wallets. */
+export async function isConsumer({ db }: Pick<Ledger, 'db'>, role: string): Promise<boolean> {
+  const { rows } = await db.execute<{ granted: boolean }>(consumer.isGranted(role));
+  return rows[0]?.granted === true;
+}
+
 /** Lets the role see the addresses that it took. If it can see them already, no right is needed to grant this. */
 async function showTaken(db: LedgerDb, role: string): Promise<void> {
   const { rows } = await db.execute<{ seen: boolean }>(sql`
