@@ -111,6 +111,17 @@ test('rows are sorted by latest time, then by number, and rows without a time co
   expect(page.next).toBeNull();
 });
 
+test('a coin is matched as it is spelt, and in any case only if no coin is spelt so', async () => {
+  await query(`insert into ledger.transactions (order_no, stream, type, symbol, is_listed) values
+    ('a', 'deposit', 'deposit', 'USDT', true), ('b', 'withdraw', 'withdraw', 'usdt', true), ('c', 'deposit', 'deposit', 'Usdt', false)`);
+  const ofCoin = async (coin: string) => {
+    const page = await readBriefly(ledger, (db) => listTransactions(db, filterBy({ coin })));
+    return page.rows.map(({ orderNo }) => orderNo).join('');
+  };
+  expect(await Promise.all(['USDT', 'usdt', 'Usdt'].map(ofCoin))).toEqual(['a', 'b', 'c']);
+  expect(await ofCoin('uSDT')).toBe('cba');
+});
+
 test('a period includes the UTC days at both ends, and excludes rows without a time', async () => {
   await query(`insert into ledger.transactions (order_no, stream, type, occurred_at) values
     ('before', 'deposit', 'deposit', '2025-12-31 23:59:59.999Z'), ('first', 'deposit', 'deposit', '2026-01-01T00:00:00Z'),

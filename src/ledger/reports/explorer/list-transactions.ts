@@ -13,13 +13,15 @@ import {
 } from '../../connection/query-rows.ts';
 import { transactions } from '../../own-tables.ts';
 import { amountText } from '../status-sql.ts';
+import { isCoin } from './read-coins.ts';
 
 /** Place of a row in the list. `time` is PostgreSQL's own text; null among the rows without a time, which come last. */
 export type Position = { time: string | null; orderNo: string };
 
 /**
  * Rows to list; null stands for any. `from` and `to` are UTC days as `2026-03-01`, both included. Amounts are decimals.
- * `address` is the recipient, in any spelling; `sender`, `coin` and `state` in any case.
+ * `address` is the recipient, in any spelling; `sender` and `state` in any case; `coin` too, unless a coin is spelt
+ * exactly so.
  */
 export type TransactionFilter = {
   stream: TransactionType | null;
@@ -95,18 +97,16 @@ export async function listTransactions(
   bounds = usualBounds,
 ): Promise<TransactionPage> {
   const { pageRows } = bounds;
+  const isExactCoin = filter.coin !== null && (await isCoin(db, filter.coin));
+  const reading = { filter, bounds, residual: residualCondition(filter, isExactCoin) };
   const isAmongUndated = filter.before !== null && filter.before.time === null;
   const page = isAmongUndated
     ? { rows: [], stop: null }
-    : await readSegment(db, { filter, segment: 'dated', wanted: pageRows + 1, bounds });
+    : await readSegment(db, { ...reading, segment: 'dated', wanted: pageRows + 1 });
   const hasPeriod = filter.from !== null || filter.to !== null;
   if (page.rows.length <= pageRows && page.stop === null && !hasPeriod) {
-    const rest = await readSegment(db, {
-      filter,
-      segment: 'undated',
-      wanted: pageRows + 1 - page.rows.length,
-      bounds,
-    });
+    const wanted = pageRows + 1 - page.rows.length;
+    const rest = await readSegment(db, { ...reading, segment: 'undated', wanted });
     page.rows.push(...rest.rows);
     page.stop = rest.stop;
   }
@@ -123,7 +123,14 @@ export async function listTransactions(
 type SegmentPage = { rows: ListedRow[]; stop: Place | null };
 type Place = Pick<ListedRow, keyof typeof placeColumns>;
 
-type Reading = { filter: TransactionFilter; segment: Segment; wanted: number; bounds: PageBounds };
+/** `residual`: conditions that no index serves; null if there are none. */
+type Reading = {
+  filter: TransactionFilter;
+  residual: SQL | null;
+  segment: Segment;
+  wanted: number;
+  bounds: PageBounds;
+};
 
 async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage> {
   const { wanted, filter } = reading;
@@ -144,9 +151,8 @@ async function readSegment(db: LedgerDb, reading: Reading): Promise<SegmentPage>
 async function readStream(
   db: LedgerDb,
   stream: TransactionType,
-  { filter, segment, wanted, bounds }: Reading,
+  { filter, residual, segment, wanted, bounds }: Reading,
 ): Promise<SegmentPage> {
-  const residual = residualCondition(filter);
   if (residual === null) {
     // Every row that is read matches, so a page reads no more than it shows.
     const scan = sql`${scanOf(stream, filter, segment)} ${limitTo(wanted)}`;
@@ -201,17 +207,16 @@ function behind({ time, orderNo }: Position, segment: Segment): SQL {
 }
 
 /** Conditions that no index serves; null if there are none. */
-function residualCondition({
-  state,
-  coin,
-  chain,
-  min,
-  max,
-  sender,
-}: TransactionFilter): SQL | null {
+function residualCondition(
+  { state, coin, chain, min, max, sender }: TransactionFilter,
+  isExactCoin: boolean,
+): SQL | null {
+  const ofCoin = isExactCoin
+    ? sql`t.symbol = ${coin}::text`
+    : sql`lower(t.symbol) = lower(${coin}::text)`;
   const conditions = [
     ...(state === null ? [] : [sql`lower(btrim(t.state)) = lower(btrim(${state}::text))`]),
-    ...(coin === null ? [] : [sql`lower(t.symbol) = lower(${coin}::text)`]),
+    ...(coin === null ? [] : [ofCoin]),
     ...(min === null ? [] : [sql`t.amount >= ${min}::numeric`]),
     ...(max === null ? [] : [sql`t.amount <= ${max}::numeric`]),
     ...(chain === null ? [] : [sql`t.slip44 = ${chain}::integer`]),

@@ -39,6 +39,8 @@ const unlistedMax = 10_000;
 /** The coins of listed transactions and of their fees, from the running totals. */
 const coinsOfTransactions = sql`
   select s.symbol from own.totals s union select s.fee_symbol from own.totals s`;
+const coinsOfLists = sql`
+  select symbol from own.balances union select symbol from own.coins union ${coinsOfTransactions}`;
 
 const d = alias(reconciliationRuns, 'd');
 const coinColumns = pick({
@@ -119,6 +121,14 @@ export async function readCoin(db: LedgerDb, symbol: string): Promise<CoinReport
   return { coin: coin ?? unlistedCoin(symbol), assets, differences };
 }
 
+/** Returns true if a list or a transaction names a coin of exactly this spelling. */
+export async function isCoin(db: LedgerDb, symbol: string): Promise<boolean> {
+  const rows = await query(db)`
+    select k.symbol as ${out('symbol', text)} from (${coinsOfLists}) as k
+     where k.symbol = ${symbol}::text limit 1`;
+  return rows.length > 0 || (await isOfUnlisted(db, symbol));
+}
+
 /** Returns true if one of the latest unlisted transactions is of this coin. The running totals have none of these. */
 async function isOfUnlisted(db: LedgerDb, symbol: string): Promise<boolean> {
   const rows = await query(db)`
@@ -168,7 +178,7 @@ const openMax = 1_000;
 export async function readChoices(db: LedgerDb): Promise<Choices> {
   const named = await query(db)`
     select distinct k.symbol as ${out('symbol', text)}
-      from (select symbol from own.balances union select symbol from own.coins union ${coinsOfTransactions}) as k
+      from (${coinsOfLists}) as k
      where k.symbol is not null order by 1 limit ${choicesMax}`;
   const states = await query(db)`
     select state as ${out('state', text)} from own.final_states
