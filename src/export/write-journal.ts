@@ -133,8 +133,9 @@ function writeDayEnd(
   const others = rows.filter(({ agrees }) => !agrees);
   counts.asserted += agreeing.length;
   counts.contradicted += others.length;
+  // Without a comma, which hledger reads as the end of a tag.
   const remarks = others.map(({ day, symbol, reported, booked }) =>
-    format.remark(`${day} not asserted: ${symbol} reported ${reported}, booked ${booked}`),
+    format.remark(`${day} not asserted: ${symbol} reported ${reported} and booked ${booked}`),
   );
   const day = rows[0]?.day ?? '';
   return (
