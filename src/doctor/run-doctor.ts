@@ -39,8 +39,8 @@ export type DoctorOptions = {
   log: Log;
   clock: Clock;
   signal: AbortSignal;
-  /** Receives findings as soon as they are known. */
-  onFindings(findings: Finding[]): void;
+  /** Receives findings as soon as they are known, with the wallet that they are about; undefined: about all. */
+  onFindings(findings: Finding[], wallet?: string): void;
 };
 
 /** Settings that every request to the service needs. */
@@ -79,6 +79,7 @@ async function checkOneWallet(
   const onFindings = (findings: Finding[]) =>
     options.onFindings(
       isOnly ? findings : findings.map((each) => ({ ...each, name: `${wallet}: ${each.name}` })),
+      wallet,
     );
   const { service } = settings;
   const isMistaken = (setting: RegExp) =>

@@ -96,6 +96,7 @@ test('doctor checks each wallet under its name, or the one that is named, with t
   const both = await runProgram(['doctor'], wrong);
   expect(both.stdout).toMatch(/^good +eu: signature:/m);
   expect(both.stdout).toMatch(/^BAD +us: signature:/m);
+  expect(both.stdout).toContain('`wallet-ledger doctor --try-variants --wallet us`');
   const named = await runProgram(['doctor', '--wallet', 'eu'], wrong);
   expect(named.stdout).not.toContain('us: ');
   expect([both.code, named.code]).toEqual([4, 0]);

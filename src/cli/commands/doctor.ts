@@ -14,6 +14,7 @@ import { LedgerError, toError } from '../../kernel/errors.ts';
 import { createRedactor } from '../../kernel/redact.ts';
 import { connectLedger, type Ledger, reachLedger } from '../../ledger/connection/connect-ledger.ts';
 import { findSignerMistakes } from '../../service/signing/create-signer.ts';
+import { nameWallet } from '../../status/name-wallet.ts';
 import { chooseWallet, type WalletOption } from '../context/choose-wallet.ts';
 import { type CommandContext, failureLine, isDebugging } from '../context/command-context.ts';
 import { isDatabaseMissing } from '../context/open-existing-ledger.ts';
@@ -92,7 +93,7 @@ async function examine(
     log,
     clock: systemClock,
     signal: shutdown.signal,
-    onFindings(findings) {
+    onFindings(findings, about = '') {
       // A check that was ended by the signal has no result.
       shutdown.signal.throwIfAborted();
       // Redacts field by field: a password that equals a key or a verdict must not break the JSON document.
@@ -100,7 +101,7 @@ async function examine(
         name,
         verdict,
         seen: redact(seen),
-        cure: redact(cure),
+        cure: redact(nameWallet(cure, about, settings.walletNames)),
       }));
       checks.push(...shown);
       bad.push(...findings.filter(({ verdict }) => verdict === 'bad'));
