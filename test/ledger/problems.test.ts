@@ -614,8 +614,19 @@ describe('a pool', () => {
         name: 'pool_not_filled',
         severity: 'warning',
         what: 'the address pool of chain 60 could not be filled: code 1003: limit reached',
+        cure: expect.stringContaining('retried on schedule'),
       },
     ]);
+  });
+
+  it('that a text which is no address has stopped promises no retry', async () => {
+    await query(
+      `update ledger.pools set last_error = 'not a valid address', last_error_at = now(), refused_at = now()`,
+    );
+    await take(1, '1 second');
+    const { cure } = await problem('pool_not_filled');
+    expect(cure).toContain('wallet-ledger pool refill 60 --resume');
+    expect(cure).not.toContain('schedule');
   });
 });
 
