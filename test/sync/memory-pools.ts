@@ -454,7 +454,7 @@ export class MemoryPools {
 
   /**
    * The smallest number that was not granted today right after a smaller one was; a lost answer counts from the second
-   * on.
+   * on, one with fewer addresses for a minute, and longer if there were several.
    */
   #refusedAfterGrant(slip44: number): number | null {
     const { numMax } = this.chain(slip44).pool;
@@ -466,10 +466,15 @@ export class MemoryPools {
       const isWanting = isRefused(each) || each.lostAt !== null;
       return isWanting && before && isGranted(before) && before.num < each.num && each.num > numMax;
     });
+    const shorts = doubted.filter(isFewer).length;
+    const shortMs = Math.min(60, 2 ** (shorts - 1)) * 60_000;
     const isLimit = (each: AddressRequest) =>
-      isRefused(each) ||
+      each.state === 'failed' ||
+      (isFewer(each) && each.at > this.#now() - shortMs) ||
       doubted.some(
-        ({ id, num }) =>
+        ({ id, num, lostAt }) =>
+          each.lostAt !== null &&
+          lostAt !== null &&
           id < each.id &&
           num <= each.num &&
           !asked.some((later) => isGranted(later) && later.num >= num && later.id > id),

@@ -346,6 +346,40 @@ test('[A8] a service that grants three addresses per request fills the pool, and
   expect(pool.last_error).toMatch(/POOL_MAX_PER_DAY is reached: 36 addresses were, or may/);
 });
 
+test('[A8] a larger number is tried again minutes after fewer came than were requested', async () => {
+  const wallet = await withWallet(
+    { transactions: 0, addressesPerChain: 0 },
+    { chains: [60], pools: { settleMs: 100, maxPerDay: 10_000 } },
+  );
+  const { ledger, query } = wallet;
+  await mirrorPools(ledger, [{ slip44: 60, threshold: 4, target: 4 }]);
+  let limit = 1;
+  const context = granting(wallet, { made: (num) => Math.min(num, limit), named: 200 });
+  let seen = 0;
+  /** Fills the pool, hands all of it out, and returns the numbers that were requested meanwhile. */
+  const fill = async () => {
+    expect((await fillPools(context, patiently)).isComplete).toBe(true);
+    await query(`select ledger.take_address(60, 'c' || ${seen} || n) from generate_series(1, 4) n`);
+    const nums = (await requests(wallet)).map(({ num }) => num).slice(seen);
+    seen += nums.length;
+    return nums;
+  };
+  const wait = (minutes: number) =>
+    query(
+      `update ledger.address_requests set requested_at = requested_at - interval '${minutes} minutes'`,
+    );
+  expect(await fill()).toEqual([4, 1, 2, 1]);
+  expect(await fill()).toEqual([1, 1, 1, 1]);
+  await wait(1.5);
+  expect(await fill()).toEqual([1, 2, 1, 1]);
+  await wait(1.5);
+  expect(await fill()).toEqual([1, 1, 1, 1]);
+  await wait(1.5);
+  limit = 200;
+  expect(await fill()).toEqual([1, 2, 1]);
+  expect(await fill()).toEqual([4]);
+});
+
 test('[A8] addresses that a service generates and does not return are counted once the list shows them, and bounded until then', async () => {
   const wallet = await withWallet(
     { transactions: 0, addressesPerChain: 3 },

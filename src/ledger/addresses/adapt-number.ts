@@ -18,7 +18,8 @@ export async function lowerNumber(db: LedgerDb, id: number): Promise<void> {
 /**
  * Raises the bound after the service granted `num`, unless the request `id` brought fewer. `refusedAfterGrant` is the
  * smallest number above the bound which the service failed to grant in the last 24 h (null: none). Only failures
- * directly after a smaller granted request count. A refusal, and an answer with fewer addresses, count at once. A lost
+ * directly after a smaller granted request count. A refusal counts at once. An answer with fewer addresses may come
+ * from a shortage, and costs no addresses: it counts for a minute, doubled by each further one up to an hour. A lost
  * answer may have any cause. It counts only from the second one on, and only if nothing as large was granted since the
  * first. `missing` is how many addresses answers of that time lacked; the service may have generated them uncounted.
  */
@@ -28,8 +29,8 @@ export async function raiseNumber(
 ): Promise<void> {
   const [limits] = await query(db)`
     with asked as materialized (
-      select id, num, num - generated as missing,
-             state = 'failed' or state = 'done' and lost_at is null and generated between 1 and num - 1 as is_refused,
+      select id, num, requested_at, num - generated as missing, state = 'failed' as is_refused,
+             state = 'done' and lost_at is null and generated between 1 and num - 1 as is_short,
              lost_at is not null as is_lost,
              state = 'done' and lost_at is null and received = num as is_granted
         from own.address_requests
@@ -38,20 +39,24 @@ export async function raiseNumber(
     doubted as (
       select d.* from (select a.*, lag(num) over w as num_before, lag(is_granted) over w as is_granted_before
                          from asked a window w as (order by id)) d
-       where (d.is_refused or d.is_lost) and d.is_granted_before and d.num_before < d.num
+       where (d.is_refused or d.is_short or d.is_lost) and d.is_granted_before and d.num_before < d.num
     )
     select ${pick({ numMax: alias(pools, 'p').numMax })}, (
              select min(d.num) from doubted d
               where d.num > p.num_max
                 and (d.is_refused
-                     or exists (select from doubted e
-                                 where e.id < d.id and e.num <= d.num and e.num > p.num_max
+                     or d.is_short and d.requested_at > now() - interval '1 minute' * least(60, 2 ^ least(6, s.shorts - 1))
+                     or d.is_lost
+                        and exists (select from doubted e
+                                 where e.is_lost and e.id < d.id and e.num <= d.num and e.num > p.num_max
                                    and not exists (select from asked g
                                                     where g.is_granted and g.num >= e.num and g.id > e.id)))
            ) as ${out('refusedAfterGrant', orNull(number))},
-           (select coalesce(sum(missing) filter (where is_refused and missing > 0), 0)
+           (select coalesce(sum(missing) filter (where is_short), 0)
               from asked) as ${out('missing', number)}
-      from own.pools p where p.slip44 = ${slip44}
+      from own.pools p
+     cross join lateral (select count(*) as shorts from doubted d where d.is_short and d.num > p.num_max) as s
+     where p.slip44 = ${slip44}
        and not exists (select from own.address_requests r where r.id = ${id} and r.generated between 1 and r.num - 1)`;
   if (!limits) return;
   const numMax = numAfterGrant(num, limits.numMax, limits.refusedAfterGrant, limits.missing);
