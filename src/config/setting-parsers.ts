@@ -77,7 +77,7 @@ const timerMaxMs = 2 ** 31 - 1;
 export function duration(options: { minMs?: number; maxMs?: number } = {}): SettingParser<number> {
   const { minMs = 1, maxMs = timerMaxMs } = options;
   const longest = `${Math.floor(maxMs / durationUnitsMs.d)}d`;
-  const expected = `a duration like 500ms, 15s, 5m, 1h or 7d, from ${minMs}ms to ${longest}`;
+  const expected = `a duration like 500ms, 15s, 5m, 1h or 7d, from ${durationText(minMs)} to ${longest}`;
   return parsed(expected, (text) => {
     const match = /^(\d{1,12}(?:\.\d{1,6})?)\s*(ms|s|m|h|d)$/.exec(text);
     if (!match) return undefined;
@@ -85,6 +85,14 @@ export function duration(options: { minMs?: number; maxMs?: number } = {}): Sett
     const ms = Math.round(Number(amount) * durationUnitsMs[unit as keyof typeof durationUnitsMs]);
     return ms >= minMs && ms <= maxMs ? ms : undefined;
   });
+}
+
+/** 3600000 → `1h`: in the largest unit of which it is a whole number. */
+function durationText(ms: number): string {
+  const [unit, unitMs] = Object.entries(durationUnitsMs).findLast(
+    ([, each]) => ms % each === 0,
+  ) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
 }
 
 /** Parses requests per second: a decimal above 0, up to 100000. */

@@ -78,6 +78,11 @@ describe('parseSettings', () => {
     expect(() => parseSettings({ WALLET_TIMEOUT: 'soon' }, noFile)).toThrow('WALLET_TIMEOUT');
   });
 
+  test('names the bounds of a duration in the largest unit that fits', () => {
+    expect(mistake({ KEEP_RUNS: '1m' })).toContain('from 1h to 36500d');
+    expect(mistake({ WALLET_TIMEOUT: '0s' })).toContain('from 1ms to ');
+  });
+
   test('names every mistake at once', () => {
     const message = mistake({
       WALLET_BASE_URL: undefined,
