@@ -79,8 +79,22 @@ export function createProgram(run: CommandRunner): Command {
     program.commandsGroup(heading);
     for (const add of adders) add(program, run);
   }
+  refuseRepeated(program);
   // Adds the command `help`, under the last heading.
   return program.helpCommand(true);
+}
+
+/** Refuses a second value of an option that takes one, of which commander would use the last. */
+function refuseRepeated(command: Command): void {
+  for (const option of command.options) {
+    const isSingle = (option.required || option.optional) && !option.variadic;
+    let isGiven = false;
+    command.on(`option:${option.name()}`, () => {
+      if (isSingle && isGiven) command.error(`error: option '${option.flags}' is given twice`);
+      isGiven = true;
+    });
+  }
+  for (const each of command.commands) refuseRepeated(each);
 }
 
 function usageLine({ message }: CommanderError, program: Command, argv: string[]): string {

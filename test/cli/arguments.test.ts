@@ -44,6 +44,21 @@ test.each(['', 'p', 'pages=p', 'page=a b', 'page=type', 'page=a,page=b'])(
   },
 );
 
+test.each([
+  ['sync', '--wallet', 'a', '--wallet', 'b'],
+  ['rejects', 'retry', '--wallet', 'a', '--wallet', 'b'],
+  ['sandbox', '--port', '0', '--port=0'],
+])('a second value of an option is refused: %s %s …', async (...words) => {
+  await expect(parse(...words)).rejects.toMatchObject({
+    name: 'CommanderError',
+    message: expect.stringMatching(/^error: option '--\w+ <\w+>' is given twice$/),
+  });
+});
+
+test('different options are accepted together', async () => {
+  await expect(parse('sandbox', '--port', '0', '--seed', '1')).resolves.toBeUndefined();
+});
+
 test('an option that the sandbox does not have is refused by its name', async () => {
   await expect(parse('sandbox', '--pages', '5')).rejects.toMatchObject({
     message: expect.stringContaining('--pages'),
