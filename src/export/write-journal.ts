@@ -1,3 +1,4 @@
+import { countOf } from '../kernel/count-words.ts';
 import {
   type Books,
   type CorrectionRow,
@@ -44,7 +45,8 @@ export async function* writeJournal(
 
 function headLines({ period: { from, to }, unposted }: Books): string[] {
   const days = `${from ?? 'the beginning'} to ${to ?? 'the end'}`;
-  const missing = `INCOMPLETE: ${unposted} values are not known yet; the view ledger.unposted_values names them.`;
+  const values = countOf(unposted, 'value is', 'values are');
+  const missing = `INCOMPLETE: ${values} not known yet; see the view ledger.unposted_values.`;
   return [
     `Books of wallet-ledger from ${days}; days are UTC.`,
     ...(unposted === 0 ? [] : [missing]),

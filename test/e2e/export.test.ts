@@ -7,7 +7,7 @@ import { withBookedWallet } from '../support/booked-wallet.ts';
 import { runProgram, startProgram } from '../support/run-cli.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
-import type { Service } from '../support/with-service.ts';
+import { type Service, withService } from '../support/with-service.ts';
 
 const tools: BookTool[] = ['hledger', 'beancount', 'ledger'];
 
@@ -205,3 +205,16 @@ test('a file that cannot be written is refused in words', async () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot write the file ${path}`)]);
   }
 }, 120_000);
+
+test('one transaction and one unknown value are counted in the singular', async () => {
+  const { env, query } = await withService({ transactions: 0 });
+  expect((await runProgram(['migrate'], env)).code).toBe(0);
+  await query(`insert into ledger.transactions (order_no, stream, type, symbol, amount, state, is_final, is_success, occurred_at, fee, fee_symbol)
+               values ('a', 'deposit', 'deposit', 'ETH', 5, 'success', true, true, '2026-01-10', 0, 'ETH'),
+                      ('b', 'deposit', 'deposit', 'ETH', null, 'success', true, true, '2026-01-11', 0, 'ETH')`);
+  const { code, stdout, stderr } = await runProgram(['export', '--format', 'hledger'], env);
+  expect(code).toBe(0);
+  expect(stderr).toContain('exported 1 transaction;');
+  expect(stderr).toContain('1 value is not known yet and is not in the books');
+  expect(stdout).toContain('INCOMPLETE: 1 value is not known yet;');
+});

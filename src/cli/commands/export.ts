@@ -6,7 +6,7 @@ import { writeWholeFile } from '../../export/whole-file.ts';
 import { writeCsv } from '../../export/write-csv.ts';
 import { type JournalCounts, writeJournal } from '../../export/write-journal.ts';
 import { writeParquet } from '../../export/write-parquet.ts';
-import { countWords } from '../../kernel/count-words.ts';
+import { countOf, countWords } from '../../kernel/count-words.ts';
 import { LedgerError } from '../../kernel/errors.ts';
 import type { Books } from '../../ledger/reports/books.ts';
 import { openBooks } from '../../ledger/reports/read-books.ts';
@@ -69,7 +69,7 @@ function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary
       postings += more;
     };
     const pieces = format === 'csv' ? writeCsv(books, count) : writeParquet(books, count);
-    return { pieces, summary: () => [`exported ${countWords(postings)} postings`] };
+    return { pieces, summary: () => [`exported ${countOf(postings, 'posting', 'postings')}`] };
   }
   const journal =
     format === 'beancount' ? createBeancountJournal(books.names) : createPlainJournal(format);
@@ -78,8 +78,11 @@ function writerOf(books: Books, format: ExportFormat): { pieces: Pieces; summary
 }
 
 function journalWords({ transactions, asserted, contradicted }: JournalCounts): string[] {
-  const done = `exported ${countWords(transactions)} transactions; ${countWords(asserted)} reported balances are asserted`;
-  const differing = `${countWords(contradicted)} reported balances differ from the transactions and are remarks in the journal; see the view ledger.reconciliation`;
+  const exported = countOf(transactions, 'transaction', 'transactions');
+  const done = `exported ${exported}; ${countOf(asserted, 'reported balance is', 'reported balances are')} asserted`;
+  const differ = countOf(contradicted, 'reported balance differs', 'reported balances differ');
+  const remarks = contradicted === 1 ? 'is a remark' : 'are remarks';
+  const differing = `${differ} from the transactions and ${remarks} in the journal; see the view ledger.reconciliation`;
   return contradicted === 0 ? [done] : [done, differing];
 }
 
@@ -92,9 +95,11 @@ function closedWords({ closedMonths }: Books): string[] {
 
 function unpostedWords({ unposted }: Books): string[] {
   if (unposted === 0) return [];
-  return [
-    `${countWords(unposted)} values are not known yet and are not in the books; the view ledger.unposted_values names them`,
-  ];
+  const [values, them] =
+    unposted === 1
+      ? ['1 value is not known yet and is', 'it']
+      : [`${countWords(unposted)} values are not known yet and are`, 'them'];
+  return [`${values} not in the books; the view ledger.unposted_values names ${them}`];
 }
 
 async function toStandardOutput(pieces: Pieces): Promise<void> {
