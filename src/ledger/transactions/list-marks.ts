@@ -34,7 +34,7 @@ export function listWordAfterDetail(row: string): SQL {
                 from (select ${keptWords('list', row)} as word) as w)`;
 }
 
-/** Returns an array of the columns that the detail has taken back from the list; `w.word` has the list's last values. */
+/** Returns an array of the columns that the detail has taken back; `w.word` has the last values of the list. */
 function takenBack(row: string): SQL {
   const names = sharedColumns.map(({ column, type }) => {
     const isRepeated = `${row}.detail_word ? '${column}' and ${row}.word_${column} = (${row}.detail_word ->> '${column}')::${type}`;
