@@ -1,15 +1,14 @@
 -- A text that is no hash, such as N/A, paired unrelated rows of two wallets, and one hash in two spellings paired none.
 --
--- A hash is written with 64 hexadecimal digits, in base58 (43 to 88 characters), base32 (52) or base64 (43 or 44), or as
--- numbers with points and hyphens (24 digits or more). The index of an output may follow. Short words have no digit, and
--- zeros or a repeated character at either end do not count. The spellings of hexadecimal digits are listed, because a
--- lookup for each costs less than a second index.
+-- A hash has letters and digits, or 24 digits or more; words have no digit, and dates and small numbers no letter. One
+-- character again and again is none. The spellings of 64 hexadecimal digits are listed, because a lookup for each costs
+-- less than a second index.
 CREATE FUNCTION engine.hash_spellings(hash text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
 SELECT CASE
-         WHEN length(btrim(translate(hash, '-:.@_/+=', ''), '0x' || right(hash, 1)))
-              < CASE WHEN hash ~ '[A-Za-z]' THEN 32 ELSE 24 END THEN NULL
+         WHEN length(hash) < CASE WHEN hash ~ '[A-Za-z]' THEN 8 ELSE 24 END THEN NULL
+         WHEN btrim(translate(regexp_replace(hash, '^0[xX]', ''), '-:.@_/+=', ''), right(hash, 1)) = '' THEN NULL
          WHEN hash ~* '^(0x)?[0-9a-f]{64}$' THEN
            ARRAY[hash, lower(right(hash, 64)), '0x' || lower(right(hash, 64)), upper(right(hash, 64)),
                  '0x' || upper(right(hash, 64)), '0X' || upper(right(hash, 64))]
@@ -36,8 +35,8 @@ SELECT w.wallet AS from_wallet, w.order_no, d.wallet AS to_wallet, d.order_no AS
                             AND d.symbol = w.symbol AND d.wallet <> w.wallet
   LEFT JOIN ledger.known_chains k ON k.wallet = w.wallet AND k.symbol = w.symbol
                                  AND (k.fee_symbol IS NULL OR k.fee_symbol = w.fee_symbol)
- WHERE w.stream = 'withdraw' AND w.is_listed AND (w.is_success OR NOT w.is_final) AND length(w.tx_hash) >= 24
-   AND d.stream = 'deposit' AND d.is_listed AND (d.is_success OR NOT d.is_final) AND length(d.tx_hash) >= 24
+ WHERE w.stream = 'withdraw' AND w.is_listed AND (w.is_success OR NOT w.is_final) AND length(w.tx_hash) >= 8
+   AND d.stream = 'deposit' AND d.is_listed AND (d.is_success OR NOT d.is_final) AND length(d.tx_hash) >= 8
    AND coalesce(d.amount <= w.amount, true)
    AND coalesce(d.occurred_at >= w.occurred_at - interval '1 day', true)
    AND coalesce(ledger.address_key(w.to_address) = ledger.address_key(d.to_address), true)

@@ -192,8 +192,8 @@ test.for([
     '1234567890',
     'off-chain',
   ],
-  ...['0x'.padEnd(66, '0'), '0x1'.padStart(64, '0'), ''.padEnd(64, 'f'), ''.padEnd(44, '1')],
-  '0x000000000000000000000000000000000000000000000000000000000000dead',
+  ...['0x'.padEnd(66, '0'), '0x'.padEnd(66, 'f'), ''.padEnd(64, 'f'), ''.padEnd(44, '1')],
+  '2026-11-10',
   '00000000-0000-0000-0000-000000000000',
   'internal transfer 2026-11-10 number 12345678',
 ])('the text %s is no hash and pairs nothing', async (hash) => {
@@ -207,6 +207,9 @@ test.for([
   'QOOBRVQMX4HW5QZ2EGLQDQCQTKRF3UP3JKDGKYPCXMI6AVV35KQA',
   'o8R+mJtVt7u0h2l5XzJwWq1cNfKyeGdBsa9TPo3iYvE=',
   `${digits}:1`,
+  '0x0000000000000000000000000000000000000000000000000000000000000011',
+  '0xb7f1c2d3',
+  'tx-20261110-17',
   '0.0.1234567@1791234567.123456789',
   'bafy2bzaceb5mfzf2lxqrxnnzxbkqk4rrvb3wsd3zqg6qvtjm2tqvkuznnxm4i',
 ])('the hash %s pairs its rows', async (hash) => {
