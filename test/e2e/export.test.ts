@@ -141,7 +141,7 @@ test('a balance that the transactions contradict is a remark, and what was there
       /opening, computed back from the first balance[^\n]*\n\s+[Aa]ssets:[Cc]ustody {2}7 BTC/,
     );
     expect(journal).toMatch(/^; \d{4}-\d\d-\d\d not asserted: ETH reported/m);
-    expect(said).toMatch(/reported balances differ from the transactions/);
+    expect(said).toMatch(/1 reported balance differs from the transactions and is a remark/);
     if (bookTools[tool]) expect([tool, await judgeJournal(tool, path)]).toEqual([tool, '']);
   }
 }, 120_000);
