@@ -205,7 +205,7 @@ describe('a read', () => {
     service.answer(reply(400, JSON.stringify({ code: 12, msg })));
     const { client } = await makeClient(service.baseUrl);
     const error: unknown = await client.listTransactions(query).catch((thrown: unknown) => thrown);
-    expect(String(error)).toMatch(/HTTP 400 with code 12: bad \[31m x+$/);
+    expect(String(error)).toMatch(/HTTP 400 with code 12: bad \[31m x+…$/);
     expect(String(error).length).toBeLessThan(450);
   });
 
