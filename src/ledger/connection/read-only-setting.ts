@@ -26,7 +26,7 @@ export async function findReadOnlySetting(
   client: Pick<pg.ClientBase, 'query'>,
 ): Promise<SettingOrigin | null> {
   const { rows } = await client.query<{ isSet: boolean }>(
-    `select current_setting('${name}')::boolean and not pg_is_in_recovery() as "isSet"`,
+    `select current_setting('default_transaction_read_only')::boolean and not pg_is_in_recovery() as "isSet"`,
   );
   return rows[0]?.isSet ? await findSettingOrigin(client, name) : null;
 }

@@ -102,14 +102,14 @@ async function closeOnce(
 type Closed = Exclude<Closing, { outcome: 'refused' }>;
 type ClosedRow = Omit<Closed, 'outcome' | 'lateEntries'>;
 
+const closedMonth = `
+  select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
+         c.transactions::integer, c.digest, ${differingBalances} as "differingBalances",
+         ${coinsWithoutOpening} as "coinsWithoutOpening", ${lateSums} as late
+    from own.closed_months c where c.month = $1`;
+
 async function readClosing(client: pg.Client, { from }: MonthDays): Promise<Closed | null> {
-  const { rows } = await client.query<ClosedRow>(
-    `select to_char(c.closed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "closedAt",
-            c.transactions::integer, c.digest, ${differingBalances} as "differingBalances",
-            ${coinsWithoutOpening} as "coinsWithoutOpening", ${lateSums} as late
-       from own.closed_months c where c.month = $1`,
-    [from],
-  );
+  const { rows } = await client.query<ClosedRow>(closedMonth, [from]);
   const [row] = rows;
   return row === undefined
     ? null
