@@ -3,7 +3,7 @@
 -- A hash has letters and digits, or 24 digits or more; words have no digit, and dates and small numbers no letter. One
 -- character again and again is none. The spellings of 64 hexadecimal digits are listed, because a lookup for each costs
 -- less than a second index.
-CREATE FUNCTION engine.hash_spellings(hash text) RETURNS text[]
+CREATE FUNCTION ledger.hash_spellings(hash text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
 SELECT CASE
@@ -16,7 +16,7 @@ SELECT CASE
        END
 $$;
 --> statement-breakpoint
-COMMENT ON FUNCTION engine.hash_spellings IS 'Spellings of a transaction hash: 64 hexadecimal digits in lower or upper case, with or without 0x; any other hash as it is. Null for a text that is no hash, such as N/A or 0x0';
+COMMENT ON FUNCTION ledger.hash_spellings IS 'Spellings of a transaction hash: 64 hexadecimal digits in lower or upper case, with or without 0x; any other hash as it is. Null for a text that is no hash, such as N/A or 0x0';
 --> statement-breakpoint
 -- Each of the two spelling conditions serves an index lookup from one side. The first one serves a join of all rows, which
 -- the planner chooses only if it knows that few rows share the value.
@@ -30,8 +30,8 @@ SELECT w.wallet AS from_wallet, w.order_no, d.wallet AS to_wallet, d.order_no AS
        coalesce(ledger.address_key(w.to_address) = ledger.address_key(d.to_address), false) AS is_same_address
   FROM ledger.transactions w
   JOIN ledger.transactions d ON lower(right(d.tx_hash, 64)) = lower(right(w.tx_hash, 64))
-                            AND d.tx_hash = ANY (engine.hash_spellings(w.tx_hash))
-                            AND w.tx_hash = ANY (engine.hash_spellings(d.tx_hash))
+                            AND d.tx_hash = ANY (ledger.hash_spellings(w.tx_hash))
+                            AND w.tx_hash = ANY (ledger.hash_spellings(d.tx_hash))
                             AND d.symbol = w.symbol AND d.wallet <> w.wallet
   LEFT JOIN ledger.known_chains k ON k.wallet = w.wallet AND k.symbol = w.symbol
                                  AND (k.fee_symbol IS NULL OR k.fee_symbol = w.fee_symbol)
@@ -51,7 +51,7 @@ DECLARE
   piece text := 'x.tx_hash = of_hash';
 BEGIN
   ASSERT strpos(definition, piece) > 0, piece;
-  EXECUTE replace(definition, piece, 'x.tx_hash = ANY (engine.hash_spellings(of_hash))');
+  EXECUTE replace(definition, piece, 'x.tx_hash = ANY (ledger.hash_spellings(of_hash))');
 END $migration$;
 --> statement-breakpoint
 DO $migration$
@@ -61,7 +61,7 @@ DECLARE
 BEGIN
   ASSERT strpos(definition, piece) > 0, piece;
   EXECUTE 'CREATE OR REPLACE VIEW ledger.internal_transfers AS '
-          || replace(definition, piece, 'o.tx_hash = ANY (engine.hash_spellings(c.tx_hash))');
+          || replace(definition, piece, 'o.tx_hash = ANY (ledger.hash_spellings(c.tx_hash))');
 END $migration$;
 --> statement-breakpoint
 COMMENT ON VIEW ledger.internal_transfers IS 'Transfers between wallets of this ledger: a withdrawal of one wallet that is a deposit of another. Both rows are listed and in a success state or pending, and have the same transaction hash and coin. Hexadecimal hashes are the same in lower and upper case, with or without 0x; a text that is no hash, such as N/A, pairs nothing. Where both are known, the address and the chain agree too, no more was received than sent, and the deposit is at most a day earlier than the withdrawal. A hash may carry several transfers: each withdrawal has at most one deposit and each deposit at most one withdrawal, same address first, then same amount; so of a withdrawal that arrives as two deposits, one is not paired. Give order_no or tx_hash where you can, because the view compares all hashes otherwise';

@@ -104,7 +104,7 @@ export const booksBugs: PlantedBug[] = [
     id: 'placeholder-pairs',
     promise: 'Transfers between wallets',
     wrong: 'a text that is no hash pairs the rows that have it',
-    in: 'engine.hash_spellings',
+    in: 'ledger.hash_spellings',
     find: 'THEN 8 ELSE 24 END THEN NULL',
     put: 'THEN 2 ELSE 2 END THEN NULL',
     caughtBy: 'the text %s is no hash and pairs nothing',

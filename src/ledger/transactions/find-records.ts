@@ -167,7 +167,7 @@ export async function findAddress(db: LedgerDb, address: string): Promise<FoundA
  */
 export async function findIndexed(db: LedgerDb, given: string): Promise<FoundRecords> {
   const key = sql`ledger.address_key(${given}::text)`;
-  const hashes = sql`array[${given}::text, lower(${given}::text)] || engine.hash_spellings(${given}::text)`;
+  const hashes = sql`array[${given}::text, lower(${given}::text)] || ledger.hash_spellings(${given}::text)`;
   const orders = await readTransactions(db, sql`t.order_no = ${given}::text`);
   // Uses separate queries: a plain `or` would make PostgreSQL read the whole table.
   const others = [
@@ -200,7 +200,7 @@ export async function findByScan(db: LedgerDb, given: string): Promise<FoundReco
   const lower = sql`lower(${given}::text)`;
   const found = await readTransactions(
     db,
-    sql`lower(t.tx_hash) = any (array[${lower}] || engine.hash_spellings(${lower}))
+    sql`lower(t.tx_hash) = any (array[${lower}] || ledger.hash_spellings(${lower}))
         or lower(t.from_address) = ${lower} and ledger.address_key(t.from_address) = ledger.address_key(${given}::text)`,
   );
   return { ...cut(found), addresses: [], rejects: [] };
