@@ -72,15 +72,18 @@ test('a daemon whose wallet the ledger no longer keeps stores and generates noth
   daemon.process.kill('SIGTERM');
   const ended = await daemon.ended;
   expect(ended.code).toBe(0);
-  const said = (ended.stdout + ended.stderr)
-    .split('\n')
-    .filter((each) => each.includes('belongs to another wallet'));
-  const saidAt = new Map<string, number[]>();
-  for (const { job = 'the hints', time } of said.map((each) => JSON.parse(each)))
-    saidAt.set(job, [...(saidAt.get(job) ?? []), Date.parse(time)]);
-  expect(saidAt.size).toBeGreaterThan(0);
-  for (const [job, times] of saidAt)
-    for (const [index, at] of times.slice(1).entries())
-      expect(at - Number(times[index]), job).toBeGreaterThanOrEqual(59_000);
+  const lines = (ended.stdout + ended.stderr).split('\n');
+  const said = lines.filter((each) => each.includes('belongs to another wallet'));
+  // A job says it again only after a minute, or after a success: a pass that began before may end after the first line.
+  const saidAt = new Map<string, number>();
+  for (const each of lines) {
+    if (!/belongs to another wallet|job works again/.test(each)) continue;
+    const { job = 'the hints', time, msg } = JSON.parse(each);
+    if (msg === 'job works again') saidAt.delete(job);
+    else {
+      expect(Date.parse(time) - (saidAt.get(job) ?? 0), job).toBeGreaterThanOrEqual(59_000);
+      saidAt.set(job, Date.parse(time));
+    }
+  }
   expect(said.join('\n')).toContain('migrate --wallet-key');
 }, 120_000);
