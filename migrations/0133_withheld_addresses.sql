@@ -3,6 +3,8 @@ ALTER TABLE "ledger"."addresses" ADD COLUMN "withheld_at" timestamp with time zo
 --> statement-breakpoint
 COMMENT ON COLUMN ledger.addresses.withheld_at IS 'Since when the address, which was available, is withheld because the service''s list no longer shows it; null: it is not';
 --> statement-breakpoint
+COMMENT ON COLUMN ledger.addresses.status IS 'available: can be handed out; assigned: handed out, here or on another chain; used: has a deposit in a success state; foreign: never handed out, because nothing proves that this ledger generated it, because it has a deposit in another state and was never assigned, or because it is withheld (withheld_at)';
+--> statement-breakpoint
 -- A withheld address was this ledger's own.
 DO $migration$
 DECLARE

@@ -6,7 +6,7 @@ import { type Move, readMoves, waitingFor } from './move-store.ts';
 
 /**
  * Accepts the operator's statement that these wallets have lost nothing. The addresses that moves set aside become
- * available again, except those that were assigned, used, adopted, refused or paid to since. Addresses of a wallet
+ * available again, except those that were assigned, used, adopted, refused, withheld or paid to since. Addresses of a wallet
  * whose move an operator has recorded stay as they are.
  *
  * If the database is away, it begins a new epoch; this sets aside the addresses of all other wallets. Returns the
@@ -19,7 +19,8 @@ export async function acceptMove(db: LedgerDb, wallets: readonly string[]): Prom
   else await beginUnchanged(db);
   const back = await query(db)`
     update ledger.addresses
-       set status = case when withheld_at is null then 'available' else 'foreign' end, set_aside_epoch = null, place = engine.current_place(), unchecked_until = '0'
+       set status = case when withheld_at is null then 'available' else 'foreign' end, set_aside_epoch = null,
+           place = engine.current_place(), unchecked_until = '0'
      where status = 'foreign' and refused is null and wallet = any (${sql.param(wallets)}::text[])
        and set_aside_epoch in (select m.epoch from engine.moves m
                                 where m.acknowledged_at is null and addresses.wallet <> all (m.recorded_for))

@@ -114,7 +114,7 @@ changed as (
   update own.addresses a
      set withheld_at = case when j.is_lost then now() end,
          status = case when j.is_lost then 'foreign' when j.is_ours then 'available' else a.status end,
-         unchecked_until = '0'
+         place = case when j.is_lost then a.place else engine.current_place() end, unchecked_until = '0'
     from judged j
    where a.slip44 = ${slip44} and a.address_key = j.address_key
   returning a.address_key, a.withheld_at is not null as is_withheld, a.status = 'available' as is_available
