@@ -6,8 +6,8 @@ import { type Move, readMoves, waitingFor } from './move-store.ts';
 
 /**
  * Accepts the operator's statement that these wallets have lost nothing. The addresses that moves set aside become
- * available again, except those that were assigned, used, adopted, refused, withheld or paid to since. Addresses of a wallet
- * whose move an operator has recorded stay as they are.
+ * available again, except those that were assigned, used, adopted, refused, withheld or paid to since. Addresses of a
+ * wallet whose move an operator has recorded stay as they are.
  *
  * If the database is away, it begins a new epoch; this sets aside the addresses of all other wallets. Returns the
  * number of addresses that became available. Call it inside a transaction.
